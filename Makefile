@@ -1,0 +1,37 @@
+# `make demo` and `make test` do everything from a fresh clone: they create .venv themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint format bench clean
+
+demo: .venv/.installed
+	$(BIN)/python -m unbribable demo
+
+test: .venv/.installed
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q
+
+lint: .venv/.installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: .venv/.installed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/.installed-bench
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/.installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable ".[dev,all]"
+	touch $@
+
+# torch first and pinned: any other form of it is several gigabytes.
+.venv/.installed-bench: .venv/.installed
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable ".[dev,all,bench]"
+	touch $@

@@ -1,0 +1,35 @@
+"""Bayesian optimization that cannot be bribed."""
+
+from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.decision.fast_slow import FastSlowGPUCB
+from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.layered import LayeredGPUCB
+from unbribable.decision.proposal import Proposal, Query, Reading
+from unbribable.decision.recommend import Recommendation, RegretCertificate
+from unbribable.model.domain import Grid
+from unbribable.model.kernels import Linear, Matern, SquaredExponential
+from unbribable.model.posterior import Posterior
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.information_gain import MaxInformationGain
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GPUCB",
+    "Assumptions",
+    "AssumptionsRefuted",
+    "FastSlowGPUCB",
+    "Grid",
+    "LayeredGPUCB",
+    "Linear",
+    "Matern",
+    "MaxInformationGain",
+    "Posterior",
+    "Proposal",
+    "Query",
+    "Reading",
+    "Recommendation",
+    "RegretCertificate",
+    "RobustGPUCB",
+    "SquaredExponential",
+]

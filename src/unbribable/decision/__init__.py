@@ -1,0 +1,1 @@
+"""Belief and width to the next point: the algorithms."""

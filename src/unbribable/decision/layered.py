@@ -1,0 +1,178 @@
+"""Layered Fast-Slow GP-UCB, for unknown corruption."""
+
+from typing import Any, Unpack
+
+import numpy as np
+
+from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.instance import Instance
+from unbribable.decision.options import Options, OptionWords
+from unbribable.decision.proposal import Atom
+from unbribable.decision.recommend import Guarantee, Level, ValidBounds
+from unbribable.model import checks
+from unbribable.model.checks import Bools
+from unbribable.model.domain import Grid
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.regret_bounds import layer_delta, number_of_layers, robust_layer
+from unbribable.theory.tails import tail_paper, tail_sharp
+
+
+class LayeredGPUCB(Algorithm):
+    """Layers drawn with probability 2^-l, each safe against a corruption of 2^l [BKS20, Alg. 3].
+
+    The layer that is drawn plays argmax ucb(.; alpha) among its potential maximisers and learns.
+    A point that layer l rules out is ruled out for every layer below it too. If the drawn layer
+    has no potential maximiser left, the lowest layer above that has one plays, and nobody learns.
+
+    The budgets hold against a weak adversary, who does not see the draw.
+
+    Args:
+        domain: The candidates.
+        assumptions: What the guarantee rests on; c_max must be finite.
+        T: Horizon: decides the number of layers. Intervals stay valid past it, the regret theorem
+            does not.
+        alpha: Widening of the rule, > 9/5; the theorem uses 2.
+        seed: Of the draws, secret; fresh entropy if None.
+        options: width, noise, tail, gain, beta, revisit: see Options.
+
+    Attributes:
+        maximisers: Potential maximisers of each layer, (n_layers, n); nested, layer 1 first.
+        probabilities: Of each layer, (n_layers,).
+    """
+
+    def __init__(
+        self,
+        domain: Grid,
+        assumptions: Assumptions,
+        *,
+        T: int,
+        alpha: float = 2.0,
+        seed: Any = None,
+        **options: Unpack[OptionWords],
+    ) -> None:
+        super().__init__(domain, assumptions, Options(**options), seed)
+        self.T = checks.integer("T", T, at_least=1)
+        self.alpha = checks.real("alpha", alpha, above=1.8)
+        cap = checks.real("c_max", assumptions.cap, above=0.0)
+        self.n_layers = number_of_layers(self.T)
+        self.probabilities = 0.5 ** np.arange(1, self.n_layers + 1)
+        self.probabilities[0] += 0.5**self.n_layers  # the remainder goes to layer 1
+        share = layer_delta(assumptions.delta, self.T)
+        self._layers: list[Instance] = []
+        for level in range(1, self.n_layers + 1):
+            if self.options.tail == "paper":
+                budget = tail_paper(cap, share)  # [BKS20, Thm. 10]
+            else:
+                budget = tail_sharp(2.0**level, float(self.probabilities[level - 1]), cap, share)
+            self._layers.append(self._new_instance(f"layer-{level}", C=budget, delta=share))
+        self.maximisers: Bools = np.ones((self.n_layers, domain.n), dtype=np.bool_)
+        self._choices: list[tuple[int, float] | None] = [None] * self.n_layers
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"T": self.T, "alpha": self.alpha}
+
+    def _propose_atoms(self) -> list[Atom]:
+        lowest = self._lowest_open()
+        if lowest is None:  # every set is empty: the assumptions are refuted
+            top = self._layers[-1]
+            index, ucb = top.best(self.alpha)
+            return [Atom(index, 1.0, top.label, top.label, ucb)]
+        atoms = []
+        for k, probability in enumerate(self.probabilities):
+            player = max(k, lowest)  # the sets are nested: all layers from `lowest` up are open
+            index, ucb = self._choice(player)
+            label = self._layers[player].label
+            learner = label if player == k else None
+            atoms.append(Atom(index, float(probability), learner, label, ucb))
+        return atoms
+
+    def _choice(self, k: int) -> tuple[int, float]:
+        """argmax over M(l) of ucb_l(.; alpha), kept until the layer or its set changes."""
+        choice = self._choices[k]
+        if choice is None:
+            among = None if self.maximisers[k].all() else self.maximisers[k]
+            choice = self._choices[k] = self._layers[k].best(self.alpha, among)
+        return choice
+
+    def _lowest_open(self) -> int | None:
+        is_open = self.maximisers.any(axis=1)
+        return int(np.argmax(is_open)) if is_open.any() else None
+
+    def _learners(self, label: str) -> list[Instance]:
+        return [self.instances[label]]
+
+    def _after(self, label: str, t: int) -> None:
+        """M(i) &= {ucb_bar_l >= max lcb_bar_l} for i <= l [BKS20, Eqs. 33, 34].
+
+        # differs: the listing forgets to intersect M(l) with M(l+1); the definition does.
+        """
+        k = int(label.removeprefix("layer-")) - 1
+        layer = self._layers[k]
+        may_be_best = layer.ucb_bar >= layer.lcb_bar.max() - self.assumptions.tolerance
+        self._choices[k] = None
+        for i in range(k + 1):
+            if (self.maximisers[i] & ~may_be_best).any():
+                self.maximisers[i] &= may_be_best
+                self._choices[i] = None
+
+    def _is_refuted(self) -> bool:
+        return self._layers[-1].is_crossed or not self.maximisers[-1].any()
+
+    def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
+        threat = checks.choice("threat", threat or "weak", ("none", "weak", "strong"))
+        probability = 1.0 - self.assumptions.delta / 2.0
+        if threat == "strong":
+            return self._strong_guarantee(C, probability)
+        chosen = ""
+        if C is None:
+            agreeing = [k for k in range(self.n_layers) if not self._level_bounds(k).is_refuted]
+            level = agreeing[0] if agreeing else self.n_layers - 1
+            chosen = "(the lowest level whose bounds agree: a heuristic choice)"
+        else:
+            level = robust_layer(checks.real("C", C, at_least=0.0)) - 1
+            if level >= self.n_layers:
+                raise ValueError(
+                    f"C must be at most 2^n_layers = {2**self.n_layers}, got C={C:g}; "
+                    "a larger T gives more layers"
+                )
+        words = (
+            "against a weak adversary (who does not see the draw) with total corruption at most "
+            f"{2 ** (level + 1)} {chosen}"
+        ).strip()
+        labels = tuple(layer.label for layer in self._layers[level:])
+        return Guarantee(threat, labels, probability, words)
+
+    def _strong_guarantee(self, C: float | None, probability: float) -> Guarantee:
+        budgets = [layer.C for layer in self._layers]
+        if C is None:
+            raise ValueError("C must be given for threat='strong': layers do not know it")
+        C = checks.real("C", C, at_least=0.0)
+        labels = tuple(layer.label for layer in self._layers if layer.C >= C)
+        if not labels:
+            raise ValueError(
+                f"C must be at most {max(budgets):.4g}, the largest budget of a layer, for "
+                f"threat='strong', got C={C:g}; RobustGPUCB is made for that"
+            )
+        words = f"against any adversary with total corruption at most {C:g}"
+        return Guarantee("strong", labels, probability, words)
+
+    def _level_bounds(self, k: int) -> ValidBounds:
+        return ValidBounds.of(self._layers[k:], self.assumptions)
+
+    def _levels(self, i: int, threat: str) -> tuple[Level, ...]:
+        if threat == "strong" or self.options.beta is not None:
+            return ()
+        levels = []
+        for k in range(self.n_layers):
+            bounds = self._level_bounds(k)
+            value = None if bounds.is_refuted else bounds.simple_regret(i)
+            words = f"valid if C <= {2 ** (k + 1)} and the adversary is weak"
+            levels.append(Level(2.0 ** (k + 1), value, words))
+        return tuple(levels)
+
+    def _notes(self) -> list[str]:
+        notes = super()._notes()
+        if self.t > self.T:
+            notes.append(f"Past the horizon T={self.T}: intervals hold, the regret theorem not.")
+        return notes

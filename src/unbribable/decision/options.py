@@ -1,0 +1,66 @@
+"""The choices every algorithm offers about its widths."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, TypedDict
+
+from unbribable.model import checks
+
+Beta = float | Callable[[int], float]
+
+
+class OptionWords(TypedDict, total=False):
+    """The keyword arguments that every algorithm takes; see Options."""
+
+    width: str
+    noise: str
+    tail: str
+    gain: str
+    beta: Beta | None
+    revisit: float
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which widths an algorithm uses.
+
+    `width="paper", noise="paper", tail="paper", gain="certified"` together are the paper's letter.
+    """
+
+    width: str = "exact"
+    """Corruption part: "exact" (ours), "capped" (ours), "paper"."""
+    noise: str = "tight"
+    """Noise part: "tight" (ours), "paper"."""
+    tail: str = "sharp"
+    """Corruption that reaches a randomly drawn instance: "sharp" (ours), "paper"."""
+    gain: str = "realised"
+    """Information gain in the noise part: "realised", or "certified": a bound on the maximum."""
+    beta: Beta | None = None
+    """Replaces the noise part by beta * sigma (a number, or a function of the instance's readings
+    plus one). Multiplies sigma itself, no square root. Voids the guarantee."""
+    revisit: float = 0.0
+    """eta: a point already read is preferred if its ucb is within eta * width of the best (ours).
+    Every regret bound grows by the factor 1 + eta/2."""
+
+    def __post_init__(self) -> None:
+        checks.choice("width", self.width, ("exact", "capped", "paper"))
+        checks.choice("noise", self.noise, ("tight", "paper"))
+        checks.choice("tail", self.tail, ("sharp", "paper"))
+        checks.choice("gain", self.gain, ("realised", "certified"))
+        object.__setattr__(self, "revisit", checks.real("revisit", self.revisit, at_least=0.0))
+        if self.beta is not None and not callable(self.beta):
+            object.__setattr__(self, "beta", checks.real("beta", self.beta, at_least=0.0))
+
+    def beta_at(self, t: int) -> float | None:
+        """The overriding beta for the instance's t-th choice, or None."""
+        if self.beta is None or isinstance(self.beta, float):
+            return self.beta
+        assert callable(self.beta)
+        return checks.real(f"beta({t})", self.beta(t), at_least=0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; a function is named as such."""
+        words = asdict(self)
+        if callable(self.beta):
+            words["beta"] = "a function"
+        return words

@@ -1,0 +1,74 @@
+"""What an algorithm publishes, asks for and has been told: plain frozen values."""
+
+from dataclasses import dataclass
+
+from unbribable.model.checks import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """The distribution over points of the next round, published before the draw.
+
+    An atom is a point, its probability, and the instance that will learn if it is drawn.
+    """
+
+    t: int
+    """The round, from 1."""
+    points: Floats
+    """(s, d)."""
+    indices: Ints
+    """(s,)."""
+    probabilities: Floats
+    """(s,), they sum to 1."""
+    instances: tuple[str | None, ...]
+    """Labels of the instances that would learn; None where nobody will. Length s."""
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A point to read, drawn from the round's proposal."""
+
+    id: int
+    """What to give back to `tell`: equal to the round."""
+    t: int
+    """The round, from 1."""
+    x: Floats
+    """The point, (d,)."""
+    index: int
+    """Its index in the domain."""
+    instance: str | None
+    """The instance that will learn, None if nobody will."""
+    mu: float
+    """Posterior mean at x of the instance that plays."""
+    sigma: float
+    """Posterior standard deviation there."""
+    width: float
+    """Width of its interval there, at alpha = 1."""
+    ucb: float
+    """Value of the rule that x maximises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One atom of a proposal, with who plays it."""
+
+    index: int
+    probability: float
+    learner: str | None
+    player: str
+    ucb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A told value, with what is needed to learn from it again."""
+
+    id: int
+    index: int
+    y: float
+    instance: str | None
+    lam: float
+    lcb: float
+    """Lower bound of the player at x when x was chosen; NaN for a reading nobody asked for."""
+    is_foreign: bool
+    """Whether the point was chosen by the user, `tell(x=..., y=...)`."""

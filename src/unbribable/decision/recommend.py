@@ -1,0 +1,181 @@
+"""Recommendation and certificates, from bounds that are valid for the threat at hand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbribable.decision.instance import Instance
+from unbribable.decision.proposal import Reading
+from unbribable.model.checks import Floats
+from unbribable.model.domain import Grid
+from unbribable.theory.assumptions import Assumptions
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """Which instances may be trusted against a threat, and with what probability."""
+
+    threat: str
+    """ "none", "weak" or "strong"."""
+    labels: tuple[str, ...]
+    """The instances whose bounds hold, all on one event."""
+    probability: float
+    """Of that event, at least."""
+    words: str
+    """The threat and the budget, as the middle of a sentence."""
+    void: str | None = None
+    """Why nothing is guaranteed, if so."""
+
+
+@dataclass(frozen=True, eq=False)
+class ValidBounds:
+    """The intersection of the trusted instances' bounds, and what it certifies.
+
+    Upper bounds are cut at B0 and lower ones at -B0 in the certificates (in an acquisition that
+    would tie everything).
+    """
+
+    upper: Floats
+    lower: Floats
+    B0: float
+    is_refuted: bool
+    """Whether they leave some candidate no value at all: an assumption is false."""
+
+    @classmethod
+    def of(cls, instances: Sequence[Instance], assumptions: Assumptions) -> "ValidBounds":
+        """ucb_v = min of the ucb_bar, lcb_v = max of the lcb_bar."""
+        upper = np.min([instance.ucb_bar for instance in instances], axis=0)
+        lower = np.max([instance.lcb_bar for instance in instances], axis=0)
+        B0 = assumptions.B0
+        least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
+        return cls(upper, lower, B0, bool(np.any(least > most + assumptions.tolerance)))
+
+    def interval(self, i: int) -> tuple[float, float]:
+        """The cut interval of candidate i."""
+        return max(float(self.lower[i]), -self.B0), min(float(self.upper[i]), self.B0)
+
+    def simple_regret(self, i: int) -> float:
+        """max_x ucb_v(x) - lcb_v(x_i): f(x*) - f(x_i) is at most that; at any stopping time."""
+        return self.regret([i])
+
+    def regret(self, indices: Sequence[int]) -> float:
+        """sum_t (max_x ucb_v(x) - lcb_v(x_t)): the regret of these rounds, in hindsight (ours).
+
+        Any algorithm, no constants. Proof. f(x*) <= max ucb_v and f(x_t) >= lcb_v(x_t). QED
+        """
+        best = min(float(self.upper.max()), self.B0)
+        lower = np.maximum(self.lower[np.asarray(indices, dtype=np.intp)], -self.B0)
+        return float(np.sum(np.maximum(best - lower, 0.0)))
+
+
+@dataclass(frozen=True)
+class Level:
+    """A certificate that holds if the unknown corruption is at most C."""
+
+    C: float
+    regret_bound: float | None
+    """None where the bounds of this level leave no value: C is larger than this level's."""
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The point to use, its interval, and what is certain about it."""
+
+    x: Floats
+    index: int
+    lower: float
+    """f(x) is at least that (where guaranteed)."""
+    upper: float
+    """f(x) is at most that (where guaranteed)."""
+    regret_bound: float | None
+    """Certificate: f(x*) - f(x) is at most that. None where nothing is guaranteed."""
+    probability: float | None
+    """With which interval and certificate hold, at least; None where nothing is guaranteed."""
+    threat: str
+    rule: str
+    guarantee: str
+    """The guarantee, or why there is none, in words."""
+    levels: tuple[Level, ...] = ()
+    """For unknown corruption: the certificate of this point at every level."""
+
+
+@dataclass(frozen=True)
+class RegretCertificate:
+    """What is certain, in hindsight, about the regret of the rounds told so far."""
+
+    value: float | None
+    """R_T is at most that; None where nothing is guaranteed."""
+    n_rounds: int
+    probability: float | None
+    threat: str
+    guarantee: str
+
+
+def recommendation(
+    domain: Grid,
+    bounds: ValidBounds,
+    guarantee: Guarantee,
+    i: int,
+    rule: str,
+    levels: tuple[Level, ...],
+) -> Recommendation:
+    """Candidate i as a recommendation, with its interval and certificate."""
+    void = _why_void(guarantee, bounds)
+    certificate = None if void else bounds.simple_regret(i)
+    lower, upper = bounds.interval(i)
+    words = void or (
+        f"With probability at least {guarantee.probability:.4g}, {guarantee.words}, no point of "
+        f"the domain is better than this one by more than {certificate:.4g}."
+    )
+    return Recommendation(
+        x=domain.points[i],
+        index=i,
+        lower=lower,
+        upper=upper,
+        regret_bound=certificate,
+        probability=None if void else guarantee.probability,
+        threat=guarantee.threat,
+        rule=rule,
+        guarantee=words,
+        levels=levels,
+    )
+
+
+def regret_certificate(
+    bounds: ValidBounds, guarantee: Guarantee, played: Sequence[int]
+) -> RegretCertificate:
+    """The hindsight certificate of the rounds in which these candidates were played."""
+    void = _why_void(guarantee, bounds)
+    value = None if void else bounds.regret(played)
+    words = void or (
+        f"With probability at least {guarantee.probability:.4g}, {guarantee.words}, the regret of "
+        f"the {len(played)} rounds told is at most {value:.4g}."
+    )
+    probability = None if void else guarantee.probability
+    return RegretCertificate(value, len(played), probability, guarantee.threat, words)
+
+
+def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:
+    """x_{t*}, t* = argmax_t lcb_{t-1}(x_t) over rounds of trusted instances [BKS20, App. C]."""
+    rounds = [
+        reading
+        for reading in readings
+        if reading.instance in guarantee.labels and not reading.is_foreign
+    ]
+    if not rounds:
+        raise RuntimeError(
+            "rule='paper' needs a reading of a trusted instance, there is none yet; "
+            "tell one, or use rule='lcb'"
+        )
+    return max(rounds, key=lambda reading: (reading.lcb, -reading.id)).index
+
+
+def _why_void(guarantee: Guarantee, bounds: ValidBounds) -> str | None:
+    if guarantee.void is None and bounds.is_refuted:
+        return (
+            f"No guarantee: {guarantee.words}, the bounds leave some point no value at all, so an "
+            "assumption is false."
+        )
+    return guarantee.void

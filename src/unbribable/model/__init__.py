@@ -1,0 +1,1 @@
+"""Points to belief: domains, kernels, the posterior."""

@@ -1,0 +1,90 @@
+"""Coerce and check values at the door: every message is the rule, then the value."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+_TRUTHS = (bool, np.bool_)
+_REALS = (float, int, np.floating, np.integer)
+
+
+def real(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    may_be_inf: bool = False,
+) -> float:
+    """The value as a float, if it is a real number that keeps the rule.
+
+    Raises:
+        TypeError: The value is not one real number (booleans and strings are not).
+        ValueError: It is NaN, infinite where that is not allowed, or outside the limits.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, _TRUTHS) or not isinstance(value, _REALS):
+        raise TypeError(f"{name} must be a real number, got {name}={value!r}")
+    number = float(value)
+    rules = []
+    if not may_be_inf:
+        rules.append(("finite", math.isfinite(number)))
+    if above is not None:
+        rules.append((f"> {above:g}", number > above))
+    if at_least is not None:
+        rules.append((f">= {at_least:g}", number >= at_least))
+    if below is not None:
+        rules.append((f"< {below:g}", number < below))
+    if math.isnan(number) or not all(kept for _, kept in rules):
+        rule = " and ".join(words for words, _ in rules) or "a number, not NaN"
+        raise ValueError(f"{name} must be {rule}, got {name}={number!r}")
+    return number
+
+
+def integer(name: str, value: Any, *, at_least: int) -> int:
+    """The value as an int, if it is a whole number that is at least `at_least`."""
+    if isinstance(value, _TRUTHS) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer, got {name}={value!r}")
+    if value < at_least:
+        raise ValueError(f"{name} must be >= {at_least}, got {name}={int(value)}")
+    return int(value)
+
+
+def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
+    """The value, if it is one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise ValueError(f"{name} must be one of {words}, got {name}={value!r}")
+    return value
+
+
+def array(name: str, value: Any, *, ndim: int) -> Floats:
+    """A fresh float64 array of `ndim` dimensions with finite entries.
+
+    Raises:
+        TypeError: The entries are not real numbers.
+        ValueError: The shape is wrong or an entry is NaN or infinite (the first one is named).
+    """
+    try:
+        raw = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be a regular array, got rows of unequal length") from None
+    if raw.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {raw.dtype} in {name}={value!r}")
+    if raw.ndim != ndim:
+        shape = "(n, d)" if ndim == 2 else "(d,)"
+        raise ValueError(f"{name} must have shape {shape}, got shape {raw.shape}")
+    out = np.array(raw, dtype=np.float64, order="C")
+    if not np.isfinite(out).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(out))[0])
+        raise ValueError(f"{name} must be finite, got {out[where]} at {list(where)}")
+    return out

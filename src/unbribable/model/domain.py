@@ -1,0 +1,72 @@
+"""Domains: where the learner may look."""
+
+import hashlib
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+
+
+class Grid:
+    """A finite domain: n distinct candidates with d finite coordinates. Frozen.
+
+    Args:
+        points: Array-like of shape (n, d). One-dimensional candidates are a column,
+            `np.linspace(0, 1, 100)[:, None]`.
+
+    Attributes:
+        points: The candidates, (n, d), read-only.
+        n: Number of candidates.
+        d: Number of coordinates.
+    """
+
+    def __init__(self, points: Any) -> None:
+        points = checks.array("points", points, ndim=2) + 0.0  # + 0.0 makes -0.0 and 0.0 one point
+        n, d = points.shape
+        if n < 1 or d < 1:
+            raise ValueError(
+                f"points must hold at least one candidate with one coordinate, got shape {(n, d)}"
+            )
+        _, first, counts = np.unique(points, axis=0, return_index=True, return_counts=True)
+        if len(first) < n:
+            twice = points[first[np.argmax(counts > 1)]]
+            rows = np.flatnonzero((points == twice).all(axis=1))[:2]
+            raise ValueError(
+                f"points must be distinct, got {twice.tolist()} at rows {rows[0]} and {rows[1]}"
+            )
+        points.flags.writeable = False
+        self.points: Floats = points
+        self.n: int = n
+        self.d: int = d
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        return f"Grid(n={self.n}, d={self.d})"
+
+    def index_of(self, x: Any) -> int:
+        """The index of the candidate x (equal up to rounding, 1e-9 relative).
+
+        Raises:
+            ValueError: x is not a candidate; the message names the nearest one.
+        """
+        x = checks.array("x", x, ndim=1)
+        if x.shape != (self.d,):
+            raise ValueError(f"x must have shape ({self.d},), got shape {x.shape}")
+        distance = np.abs(self.points - x).max(axis=1)
+        nearest = int(np.argmin(distance))
+        if distance[nearest] > 1e-9 * max(1.0, float(np.abs(x).max())):
+            raise ValueError(
+                f"x must be a candidate of the domain, got x={x.tolist()}; "
+                f"the nearest is {self.points[nearest].tolist()} (index {nearest})"
+            )
+        return nearest
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the candidates, so that a saved state is not resumed on other ones."""
+        return hashlib.sha256(self.points.tobytes()).hexdigest()[:16]

@@ -1,0 +1,171 @@
+"""Kernels with k(x, x) <= 1; rows are computed on demand, never an n x n matrix by itself."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import gammaln, kve
+
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+
+Scale = float | tuple[float, ...]
+
+
+def _scale(name: str, value: Any) -> Scale:
+    """A positive number, or one positive number per coordinate, as plain hashable data."""
+    if np.ndim(value) == 0:
+        return checks.real(name, value, above=0.0)
+    entries = checks.array(name, value, ndim=1)
+    return tuple(checks.real(f"{name}[{k}]", entry, above=0.0) for k, entry in enumerate(entries))
+
+
+def _divide(X: Floats, scale: Scale) -> Floats:
+    """X with each coordinate divided by its scale."""
+    if isinstance(scale, tuple) and len(scale) != X.shape[1]:
+        raise ValueError(
+            f"a kernel needs one scale, or one per coordinate (d={X.shape[1]}), got {scale}"
+        )
+    scaled: Floats = X / np.asarray(scale)
+    return scaled
+
+
+class Kernel(ABC):
+    """Abstract. A positive definite function on pairs of points."""
+
+    @abstractmethod
+    def __call__(self, X: Floats, other: Floats) -> Floats:
+        """The matrix k(X[i], other[j]), shape (len(X), len(other))."""
+
+    @abstractmethod
+    def diag(self, X: Floats) -> Floats:
+        """The values k(X[i], X[i]), shape (len(X),)."""
+
+    def rank(self, X: Floats) -> int | None:
+        """Number of features that span the kernel on X, where it is finite and known."""
+        return None
+
+    def check(self, X: Floats) -> None:
+        """Refuse points on which the kernel is undefined or k(x, x) > 1.
+
+        Raises:
+            ValueError: A wrong number of scales, or k(x, x) > 1 somewhere.
+        """
+        self(X[:1], X[:1])
+        diag = self.diag(X)
+        worst = int(np.argmax(diag))
+        if diag[worst] > 1.0 + 1e-12:
+            raise ValueError(
+                f"k(x, x) must be <= 1 on the domain, got {diag[worst]:.6g} at x={X[worst].tolist()} "
+                f"for {self!r}; multiply its scale by {np.sqrt(diag[worst]):.6g} or more"
+            )
+
+
+class Stationary(Kernel):
+    """Abstract. A kernel that is a function of the scaled distance, with k(x, x) = 1."""
+
+    lengthscale: Scale
+
+    @abstractmethod
+    def of_squared_distance(self, r2: Floats) -> Floats:
+        """The kernel's value at squared scaled distance r2; 1 at r2 = 0."""
+
+    def __call__(self, X: Floats, other: Floats) -> Floats:
+        scaled = _divide(X, self.lengthscale), _divide(other, self.lengthscale)
+        return self.of_squared_distance(cdist(*scaled, "sqeuclidean"))
+
+    def diag(self, X: Floats) -> Floats:
+        return np.ones(len(X))
+
+
+@dataclass(frozen=True)
+class SquaredExponential(Stationary):
+    """k(x, z) = exp(-r^2 / 2), r^2 = sum ((x - z) / lengthscale)^2.
+
+    Args:
+        lengthscale: A positive number, or one per coordinate.
+    """
+
+    lengthscale: Scale
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lengthscale", _scale("lengthscale", self.lengthscale))
+
+    def of_squared_distance(self, r2: Floats) -> Floats:
+        values: Floats = np.exp(-0.5 * r2)
+        return values
+
+
+@dataclass(frozen=True)
+class Matern(Stationary):
+    """k(x, z) = 2^(1-nu) / Gamma(nu) * s^nu * K_nu(s), s = sqrt(2 nu) r, K_nu the Bessel function.
+
+    Closed forms for nu = 1/2, 3/2, 5/2.
+
+    Args:
+        nu: Smoothness, any number > 0.
+        lengthscale: A positive number, or one per coordinate.
+    """
+
+    nu: float
+    lengthscale: Scale
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nu", checks.real("nu", self.nu, above=0.0))
+        object.__setattr__(self, "lengthscale", _scale("lengthscale", self.lengthscale))
+
+    def of_squared_distance(self, r2: Floats) -> Floats:
+        s = np.sqrt(2.0 * self.nu * r2)
+        if self.nu == 0.5:
+            return np.exp(-s)
+        if self.nu == 1.5:
+            return (1.0 + s) * np.exp(-s)
+        if self.nu == 2.5:
+            return (1.0 + s + s * s / 3.0) * np.exp(-s)
+        return matern_by_bessel(self.nu, s)
+
+
+def matern_by_bessel(nu: float, s: Floats) -> Floats:
+    """2^(1-nu) / Gamma(nu) * s^nu * K_nu(s), in logarithms.
+
+    Where K_nu overflows (s near 0 for this nu), the ascending series
+    sum_j (s^2/4)^j / (j! (1-nu)(2-nu)...(j-nu)) of the same function stands in: there the
+    other half of K_nu is below 1e-300.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        bessel = kve(nu, s)
+        log_value = (1.0 - nu) * np.log(2.0) - gammaln(nu) + nu * np.log(s) + np.log(bessel) - s
+    series = np.ones_like(s)
+    term = np.ones_like(s)
+    for j in range(1, min(30, int(np.ceil(nu)))):
+        term = term * (s * s / 4.0) / (j * (j - nu))
+        series = series + term
+    return np.minimum(np.where(np.isfinite(bessel), np.exp(log_value), series), 1.0)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(x, z) = sum_k x_k z_k / scale_k^2: f is linear through the origin.
+
+    Args:
+        scale: What each coordinate is divided by, one number or one per coordinate; large
+            enough that k(x, x) <= 1 on the domain (checked when domain and kernel meet).
+    """
+
+    scale: Scale
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _scale("scale", self.scale))
+
+    def __call__(self, X: Floats, other: Floats) -> Floats:
+        values: Floats = _divide(X, self.scale) @ _divide(other, self.scale).T
+        return values
+
+    def diag(self, X: Floats) -> Floats:
+        values: Floats = np.sum(_divide(X, self.scale) ** 2, axis=1)
+        return values
+
+    def rank(self, X: Floats) -> int | None:
+        return int(np.linalg.matrix_rank(_divide(X, self.scale)))

@@ -1,0 +1,320 @@
+"""The Gaussian-process posterior on a finite domain, in one matrix."""
+
+import math
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import dgemm
+
+from unbribable.model.checks import Floats, Ints
+from unbribable.model.kernels import Kernel
+
+DRIFT_TOLERANCE = 1e-6
+"""Relative error of the variance above which the posterior is rebuilt."""
+
+CHECK_EVERY = 256
+"""Readings after which the drift is checked at the latest."""
+
+_Rows = TypeVar("_Rows", Floats, Ints)
+
+_BLOCK = 4096
+"""Candidates handled at once where a rebuild would otherwise copy the whole matrix."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What one reading did: the mean moved along `step`, each row j of R by -R[j, i] * step."""
+
+    step: Floats
+    """Posterior covariance with the point read, before the reading, over (variance + lam): (n,)."""
+    is_rebuilt: bool
+    """Whether the matrix was rebuilt, so that nothing is known about how R moved."""
+
+
+class Posterior:
+    """Holds changing state: belief about f after the readings so far [BKS20, Eqs. 4, 5, 9].
+
+    Prior GP(0, k), readings y_i of points x_i with fictitious noise lam_i. Kept (ours):
+
+        R[j, :] = Cov(u_j, .)         posterior covariance of the m distinct points read
+                                      with every candidate
+        prec[j] = sum of 1 / lam_i    over the readings of u_j
+        ybar[j] = sum of y_i / lam_i  over the readings of u_j, over prec[j]
+
+    A reading costs O(m n), whatever the number of readings before it. One reading of u_j with
+    noise lam_i enters the mean at x with the weight R[j, x] / lam_i, which is the entry of
+    (K + lam I)^-1 k(x) that belongs to it. What readings do to R is a sum of outer products;
+    up to `n_deferred_max` of them wait, and are then added as one matrix product.
+
+    Args:
+        kernel: The prior covariance.
+        X: The candidates, (n, d).
+        lam: Fictitious noise of a reading that does not say otherwise.
+        tracks_noise_var: Whether to keep noise_var up to date.
+        n_deferred_max: Readings that may wait; 1 where R is looked at after every reading.
+
+    Attributes:
+        mu: Posterior mean at the candidates, (n,).
+        var: Posterior variance at the candidates, (n,).
+        noise_var: The share of var that is due to the fictitious noise, sum_j prec[j] R[j, x]^2
+            (n,); zeros unless tracked.
+        gain: Realised information gain, 0.5 ln det(I + K / lam).
+        m: Number of distinct points read.
+        n_readings: Number of readings held.
+        n_rebuilds: How often drift made a rebuild necessary.
+        n_floored: Candidates whose variance lies below what float64 resolves after the last
+            rebuild; they are given that resolution instead, which widens their interval.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Floats,
+        lam: float,
+        *,
+        tracks_noise_var: bool = True,
+        n_deferred_max: int = 16,
+    ) -> None:
+        self.kernel = kernel
+        self.X = X
+        self.lam = lam
+        self.mu: Floats = np.zeros(len(X))
+        self.var: Floats = kernel.diag(X)
+        self.noise_var: Floats = np.zeros(len(X))
+        self.gain = 0.0
+        self.n_readings = 0
+        self.n_rebuilds = 0
+        self.n_floored = 0
+        self._tracks_noise_var = tracks_noise_var
+        self._buffer: Floats = np.zeros((8, len(X)))
+        self._n_deferred = 0
+        self._columns: Floats = np.zeros((8, n_deferred_max))
+        self._steps: Floats = np.zeros((n_deferred_max, len(X)))
+        self.m = 0
+        self._row: dict[int, int] = {}
+        self._u: Ints = np.zeros(8, dtype=np.intp)
+        self._prec: Floats = np.zeros(8)
+        self._sum: Floats = np.zeros(8)
+        self._lams: set[float] = set()
+        self._item: dict[tuple[int, float], int] = {}
+        self._item_count: Floats = np.zeros(8)
+        self._item_lam: Floats = np.ones(8)
+        self._item_row: Ints = np.zeros(8, dtype=np.intp)
+        self._checked_at = (0, 0)
+
+    @property
+    def u(self) -> Ints:
+        """Indices of the distinct points read, in order of their first reading: (m,), a view."""
+        return self._u[: self.m]
+
+    @property
+    def R(self) -> Floats:
+        """Posterior covariance of the points read with every candidate: (m, n)."""
+        k = self._n_deferred
+        return self._buffer[: self.m] - self._columns[: self.m, :k] @ self._steps[:k]
+
+    @property
+    def prec(self) -> Floats:
+        """Precision gathered at each point read: (m,), a view."""
+        return self._prec[: self.m]
+
+    @property
+    def ybar(self) -> Floats:
+        """Precision-weighted mean of the readings of each point read: (m,)."""
+        mean: Floats = self._sum[: self.m] / self.prec
+        return mean
+
+    @property
+    def lam_min(self) -> float:
+        """The smallest fictitious noise among the readings (the default one if there is none)."""
+        return min(self._lams, default=self.lam)
+
+    @property
+    def item_counts(self) -> Floats:
+        """How many readings share a point and a noise, for each such item: (n_items,), a view."""
+        return self._item_count[: len(self._item)]
+
+    def item_weights(self, indices: Ints) -> Floats:
+        """lam times the |weight| of one reading of each item in the mean at these candidates.
+
+        Readings of one point with one noise are one item. Shape (n_items, len(indices)).
+        """
+        self._flush()
+        columns = np.take(self._buffer[: self.m], indices, axis=1)
+        np.abs(columns, out=columns)
+        if len(self._lams) > 1:
+            items = slice(len(self._item))
+            columns = columns[self._item_row[items]] * (self.lam / self._item_lam[items, None])
+        elif self._lams and self.lam not in self._lams:
+            columns *= self.lam / self.lam_min
+        return columns
+
+    def observe(self, i: int, y: float, lam: float | None = None) -> Update:
+        """Take in a reading y of candidate i with fictitious noise lam. O(m n)."""
+        lam = self.lam if lam is None else lam
+        row = self._row.get(i)
+        is_rebuilt = False
+        if row is None:
+            is_rebuilt = self._add_row(i)
+            row = self._row[i]
+        m, k = self.m, self._n_deferred
+        columns, steps = self._columns[:m, :k], self._steps[:k]
+        r = self._buffer[row] - columns[row] @ steps
+        v = float(r[i])
+        s = v + lam
+        column = self._buffer[:m, i] - columns @ steps[:, i]
+        step = r / s
+        self.mu += step * (y - float(self.mu[i]))  # [BKS20, Eq. 9]
+        self.var -= step * r  # [BKS20, Eq. 5]
+        if self._tracks_noise_var:
+            pull = self._prec[:m] * column
+            pulled = pull @ self._buffer[:m] - (pull @ columns) @ steps
+            self.noise_var += step * (step * (float(pull @ column) + lam) - 2.0 * pulled)
+        self.gain += 0.5 * math.log1p(v / lam)
+        self._columns[:m, k] = column
+        self._steps[k] = step
+        self._n_deferred = k + 1
+        if self._n_deferred == len(self._steps):
+            self._flush()
+        self._count(row, y, lam)
+        return Update(step, self._mend_if_drifted() or is_rebuilt)
+
+    def at(self, X: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance at arbitrary points, by the m x m system [BKS20, Eqs. 5, 9]."""
+        if not self.m:
+            return np.zeros(len(X)), self.kernel.diag(X)
+        cross = self.kernel(self.X[self.u], X)
+        solved = cho_solve(self._factor(), cross)
+        return self.ybar @ solved, self.kernel.diag(X) - np.einsum("jx,jx->x", cross, solved)
+
+    def covariance_with(self, X: Floats) -> Floats:
+        """Posterior covariance of the points read with arbitrary points: columns of R, (m, len(X))."""
+        if not self.m:
+            return np.zeros((0, len(X)))
+        solved = cho_solve(self._factor(), self.kernel(self.X[self.u], X))
+        columns: Floats = solved / self.prec[:, None]
+        return columns
+
+    def drift(self) -> float:
+        """Largest relative difference between var and the m x m form at the points read."""
+        if not self.m:
+            return 0.0
+        inverse = cho_solve(self._factor(), np.eye(self.m))
+        expected = (1.0 - np.diag(inverse) / self.prec) / self.prec
+        return float(np.max(np.abs(self.var[self.u] - expected) / expected))
+
+    def rebuild(self) -> None:
+        """Recompute R, mu, var, noise_var and gain from (u, prec, ybar). O(m^2 n)."""
+        if not self.m:
+            return
+        factor = self._factor()
+        u, prec, ybar = self.u, self.prec, self.ybar
+        self._n_deferred = 0
+        for start in range(0, len(self.X), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            cross = self.kernel(self.X[u], self.X[part])
+            solved = cho_solve(factor, cross)
+            self._buffer[: self.m, part] = solved / prec[:, None]
+            self.mu[part] = ybar @ solved
+            self.var[part] = self.kernel.diag(self.X[part]) - np.einsum("jx,jx->x", cross, solved)
+            if self._tracks_noise_var:
+                self.noise_var[part] = np.einsum("j,jx,jx->x", 1.0 / prec, solved, solved)
+        self.var[u] = self._buffer[
+            np.arange(self.m), u
+        ]  # at the points read R is accurate, the difference not
+        self.gain = float(np.sum(np.log(np.diag(factor[0])) + 0.5 * np.log(prec)))
+        resolution = 4.0 * self.m * np.finfo(float).eps
+        is_floored = self.var < np.minimum(resolution, 0.5 * self.kernel.diag(self.X))
+        is_floored[u] &= self.var[u] <= 0.0
+        self.n_floored = int(is_floored.sum())
+        self.var[is_floored] = resolution
+        self.n_rebuilds += 1
+
+    def _flush(self) -> None:
+        """R -= columns @ steps, in place, for the readings that wait."""
+        k, m = self._n_deferred, self.m
+        if k:
+            a, b = self._steps[:k].T, self._columns[:m, :k].T
+            dgemm(-1.0, a, b, beta=1.0, c=self._buffer[:m].T, overwrite_c=1)
+            self._n_deferred = 0
+
+    def _factor(self) -> tuple[Floats, bool]:
+        system = self.kernel(self.X[self.u], self.X[self.u])
+        system[np.diag_indices(self.m)] += 1.0 / self.prec
+        try:
+            lower: Floats = cho_factor(system, lower=True)[0]
+        except LinAlgError as error:
+            raise LinAlgError(
+                "K + diag(1 / prec) must be positive definite in float64, got a smallest "
+                f"1 / prec of {1.0 / self.prec.max():.3g} with {self.m} points for {self.kernel!r}; "
+                f"raise lam (now {self.lam:g})"
+            ) from error
+        return lower, True
+
+    def _add_row(self, i: int) -> bool:
+        """Append R's row for candidate i; True if that showed drift and R was rebuilt."""
+        m = self.m
+        if m == len(self._buffer):
+            self._buffer, self._u = _grown(self._buffer), _grown(self._u)
+            self._prec, self._sum = _grown(self._prec), _grown(self._sum)
+            self._columns = _grown(self._columns)
+        k_row = self.kernel(self.X[i : i + 1], self.X)[0]
+        is_off = False
+        if m:
+            self._flush()
+            u, R = self.u, self._buffer[:m]
+            pull = k_row[u] * self.prec
+            k_row -= pull @ R
+            # This multiplies the error of R by prec. R is symmetric on the points read, so the
+            # new row against the old column tells at once.
+            scale = np.sqrt(self.var[u] * self.var[i])
+            is_off = bool((np.abs(k_row[u] - R[:, i]) > DRIFT_TOLERANCE * scale).any())
+            is_off |= abs(k_row[i] - self.var[i]) > DRIFT_TOLERANCE * self.var[i]
+            if is_off:
+                self.rebuild()
+                k_row = self.kernel(self.X[i : i + 1], self.X)[0] - pull @ R
+                k_row[u] = R[:, i]
+                k_row[i] = self.var[i]
+        self._buffer[m] = k_row
+        self._u[m] = i
+        self._row[i] = m
+        self.m = m + 1
+        return is_off
+
+    def _count(self, row: int, y: float, lam: float) -> None:
+        self.n_readings += 1
+        self._prec[row] += 1.0 / lam
+        self._sum[row] += y / lam
+        self._lams.add(lam)
+        item = self._item.setdefault((row, lam), len(self._item))
+        if item == len(self._item_count):
+            self._item_count, self._item_lam = _grown(self._item_count), _grown(self._item_lam)
+            self._item_row = _grown(self._item_row)
+        self._item_count[item] += 1.0
+        self._item_lam[item] = lam
+        self._item_row[item] = row
+
+    def _mend_if_drifted(self) -> bool:
+        m_then, readings_then = self._checked_at
+        is_due = self.m >= 2 * m_then or self.n_readings >= readings_then + CHECK_EVERY
+        is_negative = float(self.var.min()) < 0.0
+        if not (is_due or is_negative):
+            return False
+        self._checked_at = (self.m, self.n_readings)
+        if is_negative or self.drift() > DRIFT_TOLERANCE:
+            self.rebuild()
+            return True
+        if self._tracks_noise_var:
+            self._flush()
+            R = self._buffer[: self.m]
+            self.noise_var = np.einsum("j,jx,jx->x", self.prec, R, R)
+        return False
+
+
+def _grown(rows: _Rows) -> _Rows:
+    """The same rows in a buffer of twice the length (zeros behind them stay untouched memory)."""
+    larger = np.zeros((2 * len(rows), *rows.shape[1:]), dtype=rows.dtype)
+    larger[: len(rows)] = rows
+    return larger

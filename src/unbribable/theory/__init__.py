@@ -1,0 +1,1 @@
+"""Assumptions to numbers: widths, tails, information gain, regret bounds."""

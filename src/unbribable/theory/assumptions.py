@@ -1,0 +1,69 @@
+"""What every guarantee of the library rests on."""
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from unbribable.model import checks
+from unbribable.model.kernels import Kernel
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What the guarantees rest on, fixed before the data; frozen and validated.
+
+    Raises:
+        TypeError, ValueError: The message says the rule and the value.
+    """
+
+    kernel: Kernel
+    """The kernel whose RKHS contains f."""
+    _: KW_ONLY
+    B: float
+    """Bound on the RKHS norm of f."""
+    B0: float
+    """Bound on |f|."""
+    noise_std: float
+    """Sub-Gaussian scale of the noise: its standard deviation where it is Gaussian."""
+    lam: float = 1.0
+    """Fictitious noise variance of the posterior. Any value > 0 gives valid intervals."""
+    delta: float = 0.1
+    """Total probability with which an algorithm's guarantee may fail."""
+    c_max: float | None = None
+    """Cap of one lie, |c| <= c_max; B0 unless given, math.inf for none."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel must be a Kernel, got kernel={self.kernel!r}")
+        cap = self.B0 if self.c_max is None else self.c_max
+        numbers: dict[str, Any] = {
+            "B": checks.real("B", self.B, above=0.0),
+            "B0": checks.real("B0", self.B0, above=0.0),
+            "noise_std": checks.real("noise_std", self.noise_std, at_least=0.0),
+            "lam": checks.real("lam", self.lam, above=0.0),
+            "delta": checks.real("delta", self.delta, above=0.0, below=1.0),
+            "c_max": checks.real("c_max", cap, above=0.0, may_be_inf=True),
+        }
+        for name, number in numbers.items():
+            object.__setattr__(self, name, number)
+
+    @property
+    def cap(self) -> float:
+        """c_max as a number: what one lie can be at most."""
+        return self.B0 if self.c_max is None else self.c_max
+
+    @property
+    def tolerance(self) -> float:
+        """Slack with which bounds are compared where a decision hangs on it."""
+        return 1e-9 * max(1.0, self.B)
+
+    def in_words(self) -> str:
+        """The assumptions as sentences a user can check against their problem."""
+        cap = "is not capped" if math.isinf(self.cap) else f"is at most {self.cap:g}"
+        return (
+            f"f lies in the RKHS of {self.kernel!r} with norm at most B={self.B:g}, and |f| is at "
+            f"most B0={self.B0:g}. The noise of a reading, given all before it, is sub-Gaussian "
+            f"with scale {self.noise_std:g}. A single lie {cap}. Kernel, lam={self.lam:g} and B "
+            "were fixed before the data, and no reading is kept or dropped because of its value. "
+            f"Under these, what is claimed fails with probability at most delta={self.delta:g}."
+        )

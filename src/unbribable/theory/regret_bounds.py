@@ -1,0 +1,220 @@
+"""The paper's theorems as numbers, with every constant of their proofs (lam = 1, alpha = 2).
+
+`gamma` is any upper bound on the maximum information gain as a function of the number of
+readings (array in, array out): `MaxInformationGain(kernel, X, lam=1.0)`, or a closed form.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.tails import tail_paper
+
+Gamma = Callable[[Any], Any]
+
+ALPHA = 2.0
+"""The theorems' widening factor."""
+
+
+@dataclass(frozen=True)
+class RegretBound:
+    """An explicit bound on the cumulative regret, and where it comes from."""
+
+    value: float
+    """The bound: the theorem's number, or 2 B0 T where that is smaller."""
+    theorem_value: float
+    """What the theorem alone says."""
+    is_vacuous: bool
+    """Whether the theorem says no more than |f| <= B0 does."""
+    theorem: str
+    threat: str
+
+    def in_words(self) -> str:
+        """One sentence, honest about vacuity."""
+        if self.is_vacuous:
+            return (
+                f"{self.theorem} ({self.threat} adversary): vacuous, {self.theorem_value:.4g} is "
+                f"not below the trivial bound 2 B0 T = {self.value:.4g}"
+            )
+        return f"{self.theorem} ({self.threat} adversary): regret at most {self.value:.4g}"
+
+
+def theorem_5(
+    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, width: str = "paper"
+) -> RegretBound:
+    """Regret of Algorithm 1 with known corruption C [BKS20, Thm. 5].
+
+        2 (C + B + noise_std sqrt(2 (gamma_{T-1} + ln 1/delta))) sqrt(4 T gamma_T)
+
+    With width "capped" or "exact" (ours) sqrt(C min(C, c_max)) stands in place of C: every
+    interval stays valid and is at most that wide.
+    """
+    C, T = _game(assumptions, C, T)
+    checks.choice("width", width, ("paper", "capped", "exact"))
+    spent = C if width == "paper" else math.sqrt(C * min(C, assumptions.cap))
+    beta = _beta(assumptions, float(gamma(T - 1)), assumptions.delta)
+    value = 2.0 * (spent + beta) * _root(T, gamma)
+    return _bound(value, assumptions, T, "Theorem 5", "weak or strong")
+
+
+def theorem_9(
+    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, is_corrupted: bool
+) -> RegretBound:
+    """Regret of Fast-Slow GP-UCB for a corruption of C or zero [BKS20, Thm. 9].
+
+    With b0 = B + noise_std sqrt(2 (gamma_{T-1} + ln 5/delta)), bS = b0 + 3 + c_max ln(5/delta) and
+    N = C ln(5T/delta):
+
+        clean:      (2 b0 + 2 alpha bS) sqrt(4 T gamma_T)
+        corrupted:  (2 (C + b0) + 2 alpha bS) sqrt(4 T gamma_T)
+                    + [C > 1] (2 B0 N + 40 alpha bS sqrt(4 N gamma_T T))
+
+    # differs: the printed proof drops 3 and alpha from S's share.
+    """
+    C, T = _game(assumptions, C, T)
+    _finite_cap(assumptions)
+    share = assumptions.delta / 5.0
+    fast = _beta(assumptions, float(gamma(T - 1)), share)
+    slow = fast + tail_paper(assumptions.cap, share)
+    root = _root(T, gamma)
+    value = (2.0 * fast + 2.0 * ALPHA * slow) * root
+    if is_corrupted:
+        value += 2.0 * C * root
+        if C > 1.0:
+            value += _ruled_out_late(assumptions, slow, C * math.log(T / share), T, gamma)
+    return _bound(value, assumptions, T, "Theorem 9", "weak" if is_corrupted else "no")
+
+
+def theorem_10(assumptions: Assumptions, C: float, T: int, gamma: Gamma) -> RegretBound:
+    """Regret of the layers for an unknown corruption, if it is C [BKS20, Thm. 10].
+
+    With d = delta / (4 (1 + log2 T)), bL = B + noise_std sqrt(2 (gamma_{T-1} + ln 1/d)) + 3 +
+    c_max ln(1/d), l* = max(1, ceil(log2 C)) and N = 2 C ln(2T/delta):
+
+        2 alpha bL sqrt(4 (n_layers - l* + 1) T gamma_T)
+        + [l* > 1] (2 B0 N + 40 alpha bL sqrt(4 N gamma_T T)),   2 B0 T if l* > n_layers
+
+    # differs: l* is at least 1, which ceil(log2 C) is not for C <= 1.
+    """
+    C, T = _game(assumptions, C, T)
+    _finite_cap(assumptions)
+    n_layers = number_of_layers(T)
+    robust = robust_layer(C)
+    if robust > n_layers:
+        return _bound(math.inf, assumptions, T, "Theorem 10", "weak")
+    share = layer_delta(assumptions.delta, T)
+    layer = _beta(assumptions, float(gamma(T - 1)), share) + tail_paper(assumptions.cap, share)
+    value = 2.0 * ALPHA * layer * math.sqrt(n_layers - robust + 1) * _root(T, gamma)
+    if robust > 1:
+        n_between = 2.0 * C * math.log(2.0 * T / assumptions.delta)
+        value += _ruled_out_late(assumptions, layer, n_between, T, gamma)
+    return _bound(value, assumptions, T, "Theorem 10", "weak")
+
+
+def elimination_time(
+    assumptions: Assumptions, gap: float, gamma: Gamma, *, alpha: float = ALPHA, T_max: int = 10**6
+) -> int | None:
+    """Plays of S after which every point worse by `gap` is ruled out [BKS20, Lem. 8].
+
+    The first tau with 4 alpha bS(tau) sqrt(gamma_tau / tau) <= gap / 10; None if there is none
+    up to T_max. The constant 10 needs alpha > 9/5.
+    """
+    _check_lam(assumptions)
+    _finite_cap(assumptions)
+    alpha = checks.real("alpha", alpha, above=1.8)
+    share = assumptions.delta / 5.0
+
+    def excess(tau: Floats) -> Floats:
+        slow = _beta(assumptions, gamma(tau - 1), share) + tail_paper(assumptions.cap, share)
+        values: Floats = 4.0 * alpha * slow * np.sqrt(gamma(tau) / tau)
+        return values
+
+    return _first(excess, checks.real("gap", gap, above=0.0) / 10.0, T_max)
+
+
+def simple_regret_horizon(
+    assumptions: Assumptions, C: float, gap: float, gamma: Gamma, *, T_max: int = 10**6
+) -> int | None:
+    """Rounds after which Algorithm 1's reported point is within `gap` of the best [BKS20, App. C].
+
+    The first T with 2 (C + beta_T) sqrt(4 gamma_T / T) <= gap; None if there is none up to T_max.
+    """
+    _check_lam(assumptions)
+    C = checks.real("C", C, at_least=0.0)
+
+    def excess(tau: Floats) -> Floats:
+        beta = _beta(assumptions, gamma(tau - 1), assumptions.delta)
+        values: Floats = 2.0 * (C + beta) * np.sqrt(4.0 * gamma(tau) / tau)
+        return values
+
+    return _first(excess, checks.real("gap", gap, above=0.0), T_max)
+
+
+def number_of_layers(T: int) -> int:
+    """max(1, ceil(log2 T)) [BKS20, Alg. 3].  # differs: at least one layer, at T = 1 too."""
+    return max(1, (T - 1).bit_length())
+
+
+def robust_layer(C: float) -> int:
+    """l* = max(1, ceil(log2 C)), the lowest layer that tolerates C [BKS20, App. H]."""
+    return max(1, math.ceil(math.log2(C))) if C > 0.0 else 1
+
+
+def layer_delta(delta: float, T: int) -> float:
+    """delta / (4 (1 + log2 T)): a layer's share in each of its two events [BKS20, Thm. 10]."""
+    return delta / (4.0 * (1.0 + math.log2(T)))
+
+
+def _beta(assumptions: Assumptions, gain: Any, delta: float) -> Any:
+    """B + noise_std sqrt(2 (gain + ln 1/delta)), for numbers or arrays, at lam = 1 [BKS20, Eq. 7]."""
+    return assumptions.B + assumptions.noise_std * np.sqrt(2.0 * (gain + math.log(1.0 / delta)))
+
+
+def _root(T: int, gamma: Gamma) -> float:
+    """sqrt(4 T gamma_T), which sum sigma_{t-1}(x_t) does not exceed at lam = 1 [BKS20, App. B]."""
+    return math.sqrt(4.0 * T * float(gamma(T)))
+
+
+def _ruled_out_late(
+    assumptions: Assumptions, beta: float, n_between: float, T: int, gamma: Gamma
+) -> float:
+    """Regret of the instances below the robust one, which rules points out late [BKS20, App. G]."""
+    late = 40.0 * ALPHA * beta * math.sqrt(n_between) * _root(T, gamma)
+    return 2.0 * assumptions.B0 * n_between + late
+
+
+def _bound(value: float, assumptions: Assumptions, T: int, theorem: str, threat: str) -> RegretBound:
+    trivial = 2.0 * assumptions.B0 * T
+    return RegretBound(min(value, trivial), value, value >= trivial, theorem, threat)
+
+
+def _game(assumptions: Assumptions, C: float, T: int) -> tuple[float, int]:
+    _check_lam(assumptions)
+    return checks.real("C", C, at_least=0.0), checks.integer("T", T, at_least=1)
+
+
+def _check_lam(assumptions: Assumptions) -> None:
+    if assumptions.lam != 1.0:
+        raise ValueError(f"lam must be 1 in the regret theorems, got lam={assumptions.lam}")
+
+
+def _finite_cap(assumptions: Assumptions) -> None:
+    if math.isinf(assumptions.cap):
+        raise ValueError("c_max must be finite where an instance is drawn at random, got c_max=inf")
+
+
+def _first(excess: Callable[[Floats], Floats], limit: float, T_max: int) -> int | None:
+    """The first tau in 1..T_max with excess(tau) <= limit, looked for in blocks."""
+    T_max = checks.integer("T_max", T_max, at_least=1)
+    for start in range(1, T_max + 1, 1 << 16):
+        tau = np.arange(start, min(start + (1 << 16), T_max + 1), dtype=np.float64)
+        hits = np.flatnonzero(excess(tau) <= limit)
+        if len(hits):
+            return int(tau[hits[0]])
+    return None

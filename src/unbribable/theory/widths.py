@@ -1,0 +1,127 @@
+"""Confidence widths: the noise part and the corruption part, in units of f.
+
+`width(x) = noise part + shift`. An interval is `mu(x) +- alpha * width(x)`.
+"""
+
+import math
+
+import numpy as np
+
+from unbribable.model.checks import Floats
+from unbribable.model.posterior import DRIFT_TOLERANCE
+
+
+def radius(noise_std: float, lam: float, gain: float, delta: float) -> float:
+    """rho = noise_std / sqrt(lam) * sqrt(2 (gain + ln(1/delta))) [BKS20, Eq. 7].
+
+    Lemma 1's noise term: |noise part of the mean's error| <= rho * sigma at every x and every
+    time, with probability 1 - delta. `gain` is that of the readings held before the choice, the
+    realised one or an upper bound.
+    """
+    return noise_std / math.sqrt(lam) * math.sqrt(2.0 * (gain + math.log(1.0 / delta)))
+
+
+def noise_width_paper(B: float, rho: float, sigma: Floats) -> Floats:
+    """(B + rho(delta)) * sigma [BKS20, Lem. 1]."""
+    return (B + rho) * sigma
+
+
+def noise_width_tight(B: float, rho_half: float, sigma: Floats, bias: Floats) -> Floats:
+    """min( sqrt(B^2 + rho^2) * sigma, bias + rho * sigma ) with rho = rho(delta/2) (ours).
+
+    Proof of the first (after Flynn & Reeb). For fixed f and any g,
+    prod exp(((y_i - f_i)^2 - (y_i - g_i)^2) / (2 noise_std^2)) is a supermartingale. Mix over
+    g ~ GP(0, noise_std^2/lam k); Ville: |f - y|^2 <= 2 noise_std^2 (gain + ln 1/d) +
+    lam y'(K + lam I)^-1 y at all times. Add lam |f|_k^2 <= lam B^2 and complete the square:
+    |f - mu|_V^2 <= lam B^2 + 2 noise_std^2 (gain + ln 1/d). QED
+    Proof of the second: `rkhs_bias` bounds the noiseless error, Lemma 1 the rest. QED
+    Two events, hence delta/2 each.
+    """
+    return np.minimum(math.hypot(B, rho_half) * sigma, bias + rho_half * sigma)
+
+
+def rkhs_bias(B: float, var: Floats, noise_var: Floats, tolerance: float = DRIFT_TOLERANCE) -> Floats:
+    """Largest noiseless error of the mean over the RKHS ball of radius B (ours).
+
+        bias(x) = B * sqrt(var[x] - noise_var[x]),   noise_var[x] = sum_j prec[j] R[j, x]^2
+
+    Proof. The error is <f, phi(x) - sum w_i phi(x_i)>, at most B times the norm
+    sqrt(k - 2 w'k + w'Kw) = sqrt(var - sum lam_i w_i^2), and attained. QED
+    It falls like B lam/count, where B sigma falls like B sqrt(lam/count). Under the root two
+    nearly equal numbers are subtracted: `tolerance * var` is added, so that rounding never
+    makes the bound too small.
+    """
+    bias: Floats = B * np.sqrt(np.maximum(var - noise_var, 0.0) + tolerance * var)
+    return bias
+
+
+def shift_paper(C: float, lam: float, sigma: Floats) -> Floats:
+    """C / sqrt(lam) * sigma: bound on the shift of the mean by corruption C [BKS20, Lem. 2].
+
+    With several noises, `lam` is the smallest: the step |c|_2 <= C becomes
+    sqrt(sum c_i^2 / lam_i) <= C / sqrt(min lam_i).
+    """
+    return C / math.sqrt(lam) * sigma
+
+
+def shift_capped(C: float, cap: float, lam: float, sigma: Floats) -> Floats:
+    """sqrt(C min(C, cap) / lam) * sigma (ours).
+
+    Proof. Lemma 2's Cauchy-Schwarz with |c|_2^2 <= max|c| * sum|c| <= min(C, cap) * C. QED
+    """
+    return math.sqrt(C * min(C, cap) / lam) * sigma
+
+
+def shift_exact(weights: Floats, counts: Floats, C: float, cap: float) -> Floats:
+    """The worst shift of the mean over all admissible corruptions, column by column (ours).
+
+        shift(x) = max { |sum_i weight_i(x) c_i| : |c_i| <= cap, sum |c_i| <= C }
+
+    Proof. The mean is linear in the told values, so c shifts it by exactly sum weight_i c_i; the
+    charge of round i is at least |c_i(x_i)|, so c lies in the set; the maximum of a linear form
+    over it is a fractional knapsack: the largest |weight| first, C / cap readings in all, times
+    cap. It holds for each c by itself: adaptivity of either side does not matter. QED
+    exact <= capped <= paper, always.
+
+    Args:
+        weights: |weight| of one reading of each item, (n_items, k).
+        counts: Readings each item stands for, (n_items,).
+        C: Total corruption.
+        cap: Largest single lie, may be inf.
+
+    Returns:
+        The shift of each column, (k,); it does not depend on what the other columns are.
+    """
+    if not len(weights) or C == 0.0:
+        return np.zeros(weights.shape[1])
+    n_units = C / min(C, cap)
+    # Any n_needed items hold n_units readings, so no more can enter the knapsack.
+    n_needed = 1 + int(np.searchsorted(np.cumsum(np.sort(counts)), n_units * (1 - 1e-12)))
+    if n_needed == 1:
+        largest: Floats = C * weights.max(axis=0)
+        return largest
+    return min(C, cap) * _knapsack(weights, counts, n_units, n_needed)
+
+
+def _knapsack(weights: Floats, counts: Floats, n_units: float, n_needed: int) -> Floats:
+    """max sum_i weights_i z_i over 0 <= z_i <= counts_i, sum z <= n_units, column by column."""
+    n_items = len(weights)
+    copies = np.minimum(counts, math.ceil(n_units)).astype(np.intp)
+    n_copies = int(copies.sum())
+    if n_copies <= 3 * n_items:  # sorting values alone is several times faster than indices
+        ranked = np.repeat(weights, copies, axis=0)
+        ranked.sort(axis=0)
+        n_whole = min(math.floor(n_units), n_copies)
+        total: Floats = ranked[n_copies - n_whole :].sum(axis=0)
+        if n_whole < min(n_units, n_copies):
+            total += (n_units - n_whole) * ranked[n_copies - n_whole - 1]
+        return total
+    chosen_counts = np.broadcast_to(counts[:, None], weights.shape)
+    if 2 * n_needed < n_items:
+        top = np.argpartition(weights, n_items - n_needed, axis=0)[n_items - n_needed :]
+        weights, chosen_counts = np.take_along_axis(weights, top, axis=0), counts[top]
+    order = np.argsort(weights, axis=0)[::-1]
+    filled = np.cumsum(np.take_along_axis(chosen_counts, order, axis=0), axis=0)
+    amounts = np.diff(np.minimum(filled, n_units), axis=0, prepend=0.0)
+    value: Floats = (np.take_along_axis(weights, order, axis=0) * amounts).sum(axis=0)
+    return value
