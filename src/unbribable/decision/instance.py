@@ -104,7 +104,7 @@ class Instance:
         self._intersect()
 
     def best(self, alpha: float, among: Bools | None = None) -> tuple[int, float]:
-        """The candidate with the largest ucb, mu + alpha * width, and that value.
+        """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].
 
         Ties go to the lowest index. With `revisit`, a point already read may be preferred.
 

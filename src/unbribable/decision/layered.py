@@ -61,7 +61,7 @@ class LayeredGPUCB(Algorithm):
         self._layers: list[Instance] = []
         for level in range(1, self.n_layers + 1):
             if self.options.tail == "paper":
-                budget = tail_paper(cap, share)  # [BKS20, Thm. 10]
+                budget = tail_paper(cap, share)  # [BKS20, Eq. 35]
             else:
                 budget = tail_sharp(2.0**level, float(self.probabilities[level - 1]), cap, share)
             self._layers.append(self._new_instance(f"layer-{level}", C=budget, delta=share))

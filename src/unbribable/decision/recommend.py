@@ -158,7 +158,7 @@ def regret_certificate(
 
 
 def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:
-    """x_{t*}, t* = argmax_t lcb_{t-1}(x_t) over rounds of trusted instances [BKS20, App. C]."""
+    """x_{t*}, t* = argmax_t lcb_{t-1}(x_t) over rounds of trusted instances [BKS20, Eq. 61]."""
     rounds = [
         reading
         for reading in readings

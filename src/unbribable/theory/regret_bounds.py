@@ -162,7 +162,7 @@ def number_of_layers(T: int) -> int:
 
 
 def robust_layer(C: float) -> int:
-    """l* = max(1, ceil(log2 C)), the lowest layer that tolerates C [BKS20, App. H]."""
+    """l* = max(1, ceil(log2 C)), the lowest layer that tolerates C [BKS20, Eqs. 114, 115]."""
     return max(1, math.ceil(math.log2(C))) if C > 0.0 else 1
 
 
@@ -177,14 +177,14 @@ def _beta(assumptions: Assumptions, gain: Any, delta: float) -> Any:
 
 
 def _root(T: int, gamma: Gamma) -> float:
-    """sqrt(4 T gamma_T), which sum sigma_{t-1}(x_t) does not exceed at lam = 1 [BKS20, App. B]."""
+    """sqrt(4 T gamma_T), which sum sigma_{t-1}(x_t) does not exceed at lam = 1 [BKS20, Eq. 56]."""
     return math.sqrt(4.0 * T * float(gamma(T)))
 
 
 def _ruled_out_late(
     assumptions: Assumptions, beta: float, n_between: float, T: int, gamma: Gamma
 ) -> float:
-    """Regret of the instances below the robust one, which rules points out late [BKS20, App. G]."""
+    """Regret of the instances below the robust one, which rules points out late [BKS20, Eq. 108]."""
     late = 40.0 * ALPHA * beta * math.sqrt(n_between) * _root(T, gamma)
     return 2.0 * assumptions.B0 * n_between + late
 

@@ -1,0 +1,1 @@
+"""Algorithm times world times seed to a record: simulation, specs, sweeps."""

@@ -1,0 +1,120 @@
+"""The game's other side: truth, noise, the adversary and its ledger."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unbribable.model import checks
+from unbribable.model.checks import Floats, Ints
+from unbribable.world.adversaries.base import Adversary, NoAdversary, Observation, View
+from unbribable.world.ledger import Ledger
+from unbribable.world.objectives import Objective
+
+_BLOCK = 1024
+"""Noise values drawn at a time."""
+
+
+class Environment:
+    """Holds changing state: the streams of noise and of the adversary, the ledger, what is committed.
+
+    A round: `face(...)`, then `answer(index)`. The adversary commits in `face`: on the learner's
+    proposal if it is weak, on the one point that was drawn if it is strong.
+
+    Args:
+        objective: The true function.
+        noise_std: Standard deviation of the Gaussian noise.
+        adversary: Nobody lies if None.
+        C: The adversary's true budget (the learner may assume another).
+        c_max: Largest single lie; max |f| by default, inf allowed.
+        threat: "weak" or "strong".
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        *,
+        noise_std: float,
+        adversary: Adversary | None = None,
+        C: float = 0.0,
+        c_max: float | None = None,
+        threat: str = "weak",
+    ) -> None:
+        self.objective = objective
+        self.noise_std = checks.real("noise_std", noise_std, at_least=0.0)
+        self.adversary = NoAdversary() if adversary is None else adversary
+        self.C = checks.real("C", C, at_least=0.0)
+        cap = objective.B0 if c_max is None else c_max
+        self.c_max = checks.real("c_max", cap, above=0.0, may_be_inf=True)
+        self.threat = checks.choice("threat", threat, ("weak", "strong"))
+        if self.adversary.needs_strong and threat != "strong":
+            raise ValueError(
+                f"threat must be 'strong' for {type(self.adversary).__name__}, got threat={threat!r}"
+            )
+        self.reset(np.random.default_rng(0), np.random.default_rng(0))
+
+    def reset(self, noise: np.random.Generator, adversary: np.random.Generator) -> None:
+        """Begin a new game with these two streams of randomness."""
+        self.ledger = Ledger(self.C, self.c_max)
+        self.adversary.reset()
+        self._noise_rng = noise
+        self._adversary_rng = adversary
+        self._noise: Floats = np.zeros(0)
+        self.t = 0
+        self._committed: tuple[Ints, Floats, float] | None = None
+
+    def face(
+        self,
+        indices: Ints,
+        probabilities: Floats,
+        instances: Sequence[str | None],
+    ) -> None:
+        """Let the adversary commit on these atoms: a proposal (weak), or what was drawn (strong)."""
+        points = np.unique(indices)
+        if len(points) == len(indices):
+            points = indices
+            chances = probabilities
+            labels: tuple[tuple[str | None, ...], ...] = tuple((label,) for label in instances)
+        else:
+            chances = np.array([probabilities[indices == i].sum() for i in points])
+            labels = tuple(
+                tuple(label for i, label in zip(indices, instances, strict=True) if i == point)
+                for point in points
+            )
+        view = View(
+            t=self.t + 1,
+            indices=points,
+            points=self.objective.X[points],
+            probabilities=chances,
+            instances=labels,
+            left=self.ledger.left,
+            c_max=self.c_max,
+        )
+        granted, charge = self.ledger.charge(self.adversary.commit(view, self._adversary_rng))
+        self._committed = points, granted, charge
+
+    def answer(self, index: int, instance: str | None = None) -> Observation:
+        """What is told about the point that was drawn, with the truth beside it [BKS20, Eq. 1].
+
+        Raises:
+            RuntimeError: The adversary has not committed; call `face` first.
+        """
+        if self._committed is None:
+            raise RuntimeError("the adversary has not committed on this round; call face() first")
+        points, granted, charge = self._committed
+        where = np.flatnonzero(points == index)
+        if not len(where):
+            raise RuntimeError(f"candidate {index} is not among the points faced, {points.tolist()}")
+        self._committed = None
+        f = float(self.objective.f[index])
+        noise = self._next_noise()
+        c = float(granted[where[0]])
+        observation = Observation(f, noise, c, f + noise + c, charge)
+        self.adversary.saw(index, instance, observation)
+        return observation
+
+    def _next_noise(self) -> float:
+        k = self.t % _BLOCK
+        if k == 0:
+            self._noise = self.noise_std * self._noise_rng.standard_normal(_BLOCK)
+        self.t += 1
+        return float(self._noise[k])
