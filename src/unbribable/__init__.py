@@ -9,8 +9,11 @@ from unbribable.decision.recommend import Recommendation, RegretCertificate
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
+from unbribable.runs.record import Record
+from unbribable.runs.simulate import simulate
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.information_gain import MaxInformationGain
+from unbribable.world.environment import Environment
 
 __version__ = "0.1.0"
 
@@ -18,6 +21,7 @@ __all__ = [
     "GPUCB",
     "Assumptions",
     "AssumptionsRefuted",
+    "Environment",
     "FastSlowGPUCB",
     "Grid",
     "LayeredGPUCB",
@@ -29,7 +33,9 @@ __all__ = [
     "Query",
     "Reading",
     "Recommendation",
+    "Record",
     "RegretCertificate",
     "RobustGPUCB",
     "SquaredExponential",
+    "simulate",
 ]

@@ -148,8 +148,8 @@ class Algorithm(ABC):
         """Learn the reading y of a pending query, or of a point nobody asked for.
 
         A reading nobody asked for, `tell(x=..., y=...)`, is a round in which the user chose the
-        point: the instance that learns from it is drawn as in any other round, after the lie (if
-        it is one) was committed. So each instance still sees a random share of all readings, its
+        point (ours): the instance that learns from it is drawn as in any other round, after the lie
+        (if it is one) was committed. So each instance still sees a random share of all readings, its
         corruption budget holds, and so do its intervals.
 
         Args:

@@ -113,7 +113,9 @@ class FastSlowGPUCB(Algorithm):
                 self.detected = t
 
     def _is_refuted(self) -> bool:
-        return self._slow.is_crossed or self._all.is_crossed
+        lower = np.maximum(self._slow.lcb_bar, self._all.lcb_bar)
+        upper = np.minimum(self._slow.ucb_bar, self._all.ucb_bar)
+        return bool((lower > upper + self.assumptions.tolerance).any())
 
     def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
         threat = checks.choice("threat", threat or "weak", ("none", "weak", "strong"))

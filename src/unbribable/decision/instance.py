@@ -145,7 +145,7 @@ class Instance:
         }
 
     def revisited(self, ucb: Floats, best: int, read: Ints, alpha: float = 1.0) -> int:
-        """The best point in `read` whose ucb is within revisit * alpha * width of the best one.
+        """The best point in `read` whose ucb is within revisit * alpha * width of the best one (ours).
 
         `best` itself if there is none. Proof of the factor 1 + eta/2: instant regret is at most
         max ucb - lcb(x) <= ucb(x) + eta width(x) - lcb(x) = (2 + eta) width(x). QED

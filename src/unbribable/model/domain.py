@@ -39,6 +39,7 @@ class Grid:
             )
         points.flags.writeable = False
         self.points: Floats = points
+        self._columns: Floats = np.ascontiguousarray(points.T)
         self.n: int = n
         self.d: int = d
 
@@ -57,7 +58,7 @@ class Grid:
         x = checks.array("x", x, ndim=1)
         if x.shape != (self.d,):
             raise ValueError(f"x must have shape ({self.d},), got shape {x.shape}")
-        distance = np.abs(self.points - x).max(axis=1)
+        distance = np.abs(self._columns - x[:, None]).max(axis=0)
         nearest = int(np.argmin(distance))
         if distance[nearest] > 1e-9 * max(1.0, float(np.abs(x).max())):
             raise ValueError(

@@ -14,7 +14,7 @@ from unbribable.model.checks import Floats
 Scale = float | tuple[float, ...]
 
 
-def _scale(name: str, value: Any) -> Scale:
+def check_scale(name: str, value: Any) -> Scale:
     """A positive number, or one positive number per coordinate, as plain hashable data."""
     if np.ndim(value) == 0:
         return checks.real(name, value, above=0.0)
@@ -91,7 +91,7 @@ class SquaredExponential(Stationary):
     lengthscale: Scale
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lengthscale", _scale("lengthscale", self.lengthscale))
+        object.__setattr__(self, "lengthscale", check_scale("lengthscale", self.lengthscale))
 
     def of_squared_distance(self, r2: Floats) -> Floats:
         values: Floats = np.exp(-0.5 * r2)
@@ -114,7 +114,7 @@ class Matern(Stationary):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nu", checks.real("nu", self.nu, above=0.0))
-        object.__setattr__(self, "lengthscale", _scale("lengthscale", self.lengthscale))
+        object.__setattr__(self, "lengthscale", check_scale("lengthscale", self.lengthscale))
 
     def of_squared_distance(self, r2: Floats) -> Floats:
         s = np.sqrt(2.0 * self.nu * r2)
@@ -157,7 +157,7 @@ class Linear(Kernel):
     scale: Scale
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", _scale("scale", self.scale))
+        object.__setattr__(self, "scale", check_scale("scale", self.scale))
 
     def __call__(self, X: Floats, other: Floats) -> Floats:
         values: Floats = _divide(X, self.scale) @ _divide(other, self.scale).T

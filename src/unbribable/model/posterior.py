@@ -168,6 +168,7 @@ class Posterior:
         step = r / s
         self.mu += step * (y - float(self.mu[i]))  # [BKS20, Eq. 9]
         self.var -= step * r  # [BKS20, Eq. 5]
+        self.var[i] = v * lam / s  # the same without cancellation, where it is worst
         if self._tracks_noise_var:
             pull = self._prec[:m] * column
             pulled = pull @ self._buffer[:m] - (pull @ columns) @ steps

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from unbribable.model.checks import Floats, Ints
-from unbribable.model.posterior import Posterior, Update
+from unbribable.model.posterior import DRIFT_TOLERANCE, Posterior, Update
 from unbribable.theory.widths import shift_capped, shift_exact, shift_paper
 
 _ELEMENTS = 1 << 20
@@ -99,6 +99,7 @@ class ExactShift(Shift):
 
     def moved(self, i: int, update: Update, sigma: Floats) -> None:
         ceiling = shift_capped(self._C, self._cap, self._posterior.lam_min, sigma)
+        ceiling *= 1.0 + DRIFT_TOLERANCE
         if update.is_rebuilt:
             self.low = np.zeros(len(sigma))
             self.high = ceiling

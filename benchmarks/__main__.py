@@ -1,0 +1,245 @@
+"""Run every measurement, print the tables and write them to benchmarks/results.md."""
+
+import platform
+import statistics
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+import unbribable as ub
+from benchmarks.measure import exponent, medians, peak_memory, seconds
+from benchmarks.peers import PEERS
+from benchmarks.problem import Problem
+from benchmarks.rounds import follow, play_distinct, seconds_a_round
+from unbribable.decision.algorithm import Algorithm
+
+RESULTS = Path(__file__).parent / "results.md"
+Row = tuple[str, ...]
+
+
+def table(header: Row, rows: list[Row]) -> str:
+    """A Markdown table."""
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def verdict(value: float, target: float, *, at_most: bool = False) -> str:
+    """Whether a target is met."""
+    is_met = value <= target if at_most else value >= target
+    return f"{'at most' if at_most else 'at least'} {target:g}: {'met' if is_met else 'NOT met'}"
+
+
+def against_peers() -> str:
+    """GP-UCB with fixed beta against the same loop in scikit-learn and BoTorch; same queries."""
+    problem = Problem(2025)
+    targets = {"scikit-learn": 100.0, "BoTorch": 300.0}
+    rows: list[Row] = []
+    for T, repeats in ((100, 3), (300, 3), (900, 1)):
+        queries: dict[str, list[int]] = {}
+
+        def ours(T: int = T, queries: dict[str, list[int]] = queries) -> None:
+            queries["ours"] = problem.play(ub.GPUCB(problem.domain, problem.assumptions, beta=2.0), T)
+
+        jobs: dict[str, Callable[[], object]] = {"ours": ours}
+        for name, loop in PEERS.items():
+
+            def peer(name: str = name, loop=loop, T: int = T, queries=queries) -> None:  # type: ignore[no-untyped-def]
+                queries[name] = loop(problem, T)
+
+            jobs[name] = peer
+        ours()  # warm-up of imports and caches
+        times = medians(jobs, repeats)
+        fast = statistics.median(seconds(ours) for _ in range(15))  # short, so more often
+        for name in PEERS:
+            same = sum(a == b for a, b in zip(queries["ours"], queries[name], strict=True))
+            ratio = times[name] / fast
+            goal = verdict(ratio, targets[name]) if T == 300 else ""
+            rows.append(
+                (name, f"{T}", f"{same} of {T}", f"{times[name]:.2f} s", f"{fast * 1e3:.1f} ms",
+                 f"{ratio:.0f}x", goal)
+            )  # fmt: skip
+    header = ("peer", "T", "same queries", "its time", "our time", "ratio", "target")
+    return "## GP-UCB, fixed beta, n = 2 025\n\n" + table(header, rows)
+
+
+def robust() -> str:
+    """Algorithm 1 with the exact width against scikit-learn's plain loop and the paper's width."""
+    problem = Problem(2025)
+    T, C = 300, 20.0
+
+    def new(width: str) -> ub.RobustGPUCB:
+        return ub.RobustGPUCB(problem.domain, problem.assumptions, C=C, width=width)
+
+    queries = problem.play(new("exact"), T)
+    times = medians(
+        {
+            "exact": lambda: problem.play(new("exact"), T),
+            "scikit-learn": lambda: PEERS["scikit-learn"](problem, T),
+            "exact, same points": lambda: follow(new("exact"), problem, queries),
+            "paper, same points": lambda: follow(new("paper"), problem, queries),
+        },
+        repeats=3,
+    )
+    faster = times["scikit-learn"] / times["exact"]
+    slower = times["exact, same points"] / times["paper, same points"]
+    rows: list[Row] = [
+        (
+            "scikit-learn's plain GP-UCB loop / ours with the exact width",
+            f"{times['scikit-learn']:.2f} s",
+            f"{times['exact']:.2f} s",
+            f"{faster:.1f}x",
+            verdict(faster, 3.0),
+        ),
+        (
+            f"exact width / paper's width, m = {len(set(queries))} in both",
+            f"{times['exact, same points']:.2f} s",
+            f"{times['paper, same points']:.2f} s",
+            f"{slower:.1f}x",
+            verdict(slower, 10.0, at_most=True),
+        ),
+    ]
+    header = ("what", "first", "second", "ratio", "target")
+    return f"## RobustGPUCB, n = 2 025, T = {T}, C = {C:g}\n\n" + table(header, rows)
+
+
+def long_runs() -> str:
+    """20 000 rounds on 100 candidates, default widths."""
+    problem = Problem(100)
+    T, C = 20_000, 50.0
+    domain, assumptions = problem.domain, problem.assumptions
+    learners: dict[str, Callable[[], Algorithm]] = {
+        "GPUCB": lambda: ub.GPUCB(domain, assumptions),
+        "RobustGPUCB": lambda: ub.RobustGPUCB(domain, assumptions, C=C),
+        "FastSlowGPUCB": lambda: ub.FastSlowGPUCB(domain, assumptions, C=C, seed=0),
+        "LayeredGPUCB": lambda: ub.LayeredGPUCB(domain, assumptions, T=T, seed=0),
+    }
+    times = {name: seconds(lambda new=new: problem.play(new(), T)) for name, new in learners.items()}
+    rows: list[Row] = [
+        (name, f"{time:.1f} s", f"{time / T * 1e6:.0f} us", f"{time / times['GPUCB']:.1f}x",
+         verdict(time / times["GPUCB"], 20.0, at_most=True))
+        for name, time in times.items()
+    ]  # fmt: skip
+    header = ("learner", "time", "a round", "to GP-UCB", "target")
+    return f"## {T} rounds on 100 candidates, default widths, C = {C:g}\n\n" + table(header, rows)
+
+
+def many_readings() -> str:
+    """The cost of a round after 1 000 and after 5 000 readings, n = 10 000."""
+    problem = Problem(10_000)
+    algorithm = ub.GPUCB(problem.domain, problem.assumptions, beta=2.0)
+    found = {}
+    for until in (1_000, 5_000):
+        problem.play(algorithm, until, start=algorithm.t)
+        times = []
+        for t in range(until, until + 7 * 64, 64):
+            block = partial(problem.play, algorithm, t + 64, start=t)
+            times.append(seconds(block) / 64)
+        found[until] = (statistics.median(times), algorithm.instances["main"].posterior.m)
+    ratio = found[5_000][0] / found[1_000][0]
+    rows: list[Row] = [
+        (f"{until}", f"{m}", f"{time * 1e6:.0f} us") for until, (time, m) in found.items()
+    ]
+    text = f"Ratio {ratio:.2f}x; target {verdict(ratio, 1.5, at_most=True)}."
+    header = ("after readings", "m", "a round")
+    return "## GP-UCB, fixed beta, n = 10 000\n\n" + table(header, rows) + "\n\n" + text
+
+
+def growth() -> str:
+    """How the time of a round and the memory grow with n, t and m: fitted exponents."""
+    rows: list[Row] = []
+    ns, ms, ts = (2_000, 8_000, 32_000), (50, 200, 800), (100, 1_000, 10_000)
+    times = []
+    for n in ns:
+        problem = Problem(n)
+        algorithm = ub.GPUCB(problem.domain, problem.assumptions, beta=2.0)
+        play_distinct(algorithm, problem, 200)
+        times.append(seconds_a_round(algorithm, problem, 0))
+    rows.append(("time, n", f"{ns}", "m = 200", _list(times, 1e6, "us"), f"{exponent(ns, times):.2f}"))
+    times = []
+    problem = Problem(8_000)
+    for m in ms:
+        algorithm = ub.GPUCB(problem.domain, problem.assumptions, beta=2.0)
+        play_distinct(algorithm, problem, m)
+        times.append(seconds_a_round(algorithm, problem, 0))
+    rows.append(("time, m", f"{ms}", "n = 8 000", _list(times, 1e6, "us"), f"{exponent(ms, times):.2f}"))
+    times = []
+    algorithm = ub.GPUCB(problem.domain, problem.assumptions, beta=2.0)
+    play_distinct(algorithm, problem, 50)
+    for t in ts:
+        while algorithm.t < t:
+            algorithm.tell(x=problem.X[algorithm.t % 50], y=0.0)
+        times.append(seconds_a_round(algorithm, problem, 0))
+    rows.append(
+        ("time, t", f"{ts}", "n = 8 000, m = 50", _list(times, 1e6, "us"), f"{exponent(ts, times):.2f}")
+    )
+    body = (
+        "p = Problem({n}); a = ub.GPUCB(p.domain, p.assumptions, beta=2.0); "
+        "play_distinct(a, p, {m}); m = a.instances['main'].posterior.m"
+    )
+    for name, cases in {
+        "memory, n": [(n, 200) for n in (64_000, 128_000, 256_000)],
+        "memory, m": [(64_000, m) for m in (120, 480, 960)],
+    }.items():
+        used = []
+        for n, m in cases:
+            peak, before, _ = peak_memory(body.format(n=n, m=m))
+            used.append(peak - before)
+        axis = [case[0 if name.endswith("n") else 1] for case in cases]
+        fixed = "m = 200" if name.endswith("n") else "n = 64 000"
+        rows.append(
+            (name, f"{tuple(axis)}", fixed, _list(used, 1.0, "MB"), f"{exponent(axis, used):.2f}")
+        )
+    header = ("what grows with", "values", "at", "measured", "exponent")
+    return "## Growth (GP-UCB, fixed beta)\n\n" + table(header, rows)
+
+
+def large() -> str:
+    """Peak memory of GP-UCB with 100 000 candidates and 1 000 rounds."""
+    peak, before, m = peak_memory(
+        "p = Problem(100_000); a = ub.GPUCB(p.domain, p.assumptions, beta=2.0); p.play(a, 1_000); "
+        "m = a.instances['main'].posterior.m"
+    )
+    worst, _, worst_m = peak_memory(
+        "p = Problem(100_000, lengthscale=0.01); a = ub.GPUCB(p.domain, p.assumptions, beta=2.0); "
+        "p.play(a, 1_000); m = a.instances['main'].posterior.m"
+    )
+    rows: list[Row] = [
+        ("lengthscale 0.2", f"{m}", f"{peak:.0f} MB", verdict(peak, 2_000.0, at_most=True)),
+        ("lengthscale 0.01", f"{worst_m}", f"{worst:.0f} MB", verdict(worst, 2_000.0, at_most=True)),
+    ]
+    text = f"The process has {before:.0f} MB before the run begins."
+    header = ("problem", "m", "peak memory", "target")
+    return "## n = 100 000, T = 1 000, GP-UCB\n\n" + table(header, rows) + "\n\n" + text
+
+
+def _list(values: list[float], scale: float, unit: str) -> str:
+    return ", ".join(f"{value * scale:.0f}" for value in values) + f" {unit}"
+
+
+def main() -> None:
+    """Everything, or the parts named on the command line."""
+    parts = [against_peers, robust, long_runs, many_readings, growth, large]
+    chosen = [part for part in parts if part.__name__ in sys.argv[1:]] or parts
+    versions = ", ".join(
+        f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "botorch", "torch")
+    )
+    head = (
+        "# Speed and memory\n\nWritten by `make bench`; medians, one BLAS thread, all of one table "
+        f"measured in one run. Python {platform.python_version()}, {versions}.\n"
+    )
+    sections = []
+    with threadpool_limits(1):
+        for part in chosen:
+            sections.append(part())
+            print(sections[-1], flush=True)
+            print(flush=True)
+    if chosen == parts:
+        RESULTS.write_text("\n\n".join([head.rstrip(), *sections]) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""`unbribable run`: one game, from flags or from a cell of a spec file."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbribable.runs.experiment import Run
+from unbribable.runs.record import Record
+from unbribable.runs.spec import load_spec, read_spec
+
+_SECTIONS = ("objective", "assumptions", "algorithm", "adversary")
+
+OBJECTIVES: dict[str, dict[str, Any]] = {
+    "figure_1": {"kind": "figure_1"},
+    "random_rkhs": {
+        "kind": "random_rkhs",
+        "kernel": {"kind": "squared_exponential", "lengthscale": 0.2},
+        "candidates": {"n": 100},
+        "norm": 2.0,
+    },
+    "gp_draw": {
+        "kind": "gp_draw",
+        "kernel": {"kind": "squared_exponential", "lengthscale": 0.2},
+        "candidates": {"n": 100},
+    },
+    "lower_bound": {
+        "kind": "lower_bound",
+        "kernel": {"kind": "squared_exponential", "lengthscale": 0.1},
+    },
+    "test_function": {"kind": "test_function", "candidates": {"n": 100}},
+}
+"""What `--objective` stands for; `--set objective.KEY=VALUE` changes it."""
+
+
+def run_from_flags(flags: Mapping[str, Any], settings: Sequence[str]) -> Run:
+    """The run that the flags stand for: a spec of one cell.
+
+    Args:
+        flags: objective, algorithm, adversary, corruption, noise, rounds, seed, threat.
+        settings: "section.key=value", the value in TOML; sections objective, assumptions,
+            algorithm, adversary.
+
+    Raises:
+        TypeError, ValueError: As for a spec; the message names the key.
+    """
+    tables: dict[str, dict[str, Any]] = {
+        "objective": dict(OBJECTIVES.get(flags["objective"], {"kind": flags["objective"]})),
+        "assumptions": {"lam": 0.01},
+        "algorithm": {"kind": flags["algorithm"]},
+        "adversary": {"kind": flags["adversary"]},
+    }
+    for setting in settings:
+        _set(tables, setting)
+    raw: dict[str, Any] = {
+        "name": "run",
+        "T": flags["rounds"],
+        "seeds": [flags["seed"]],
+        "noise_std": flags["noise"],
+        "threat": flags["threat"],
+        "objective": tables["objective"],
+        "assumptions": tables["assumptions"],
+        "algorithms": [tables["algorithm"]],
+        "adversaries": [tables["adversary"]],
+    }
+    if flags["corruption"]:
+        raw["budgets"] = [flags["corruption"]]
+    (run,) = read_spec(raw).runs()
+    return run
+
+
+def run_from_spec(path: Path, profile: str | None, wanted: Mapping[str, Any]) -> Run:
+    """The first run of a spec that is as wanted (None: any); attacked before clean ones.
+
+    Raises:
+        ValueError: There is none; the message says which values there are.
+    """
+    runs = load_spec(path, profile).runs()
+    runs = tuple(sorted(runs, key=lambda run: run.game["adversary"]["kind"] == "none"))
+    for name, value in wanted.items():
+        allowed = list(dict.fromkeys(_cell(run)[name] for run in runs))
+        runs = tuple(run for run in runs if value is None or _cell(run)[name] == value)
+        if not runs:
+            words = ", ".join(repr(word) for word in allowed)
+            raise ValueError(f"--{name} must be one of {words} in {path}, got {value!r}")
+    return runs[0]
+
+
+def summary(record: Record) -> dict[str, Any]:
+    """A game in a few numbers, JSON-able."""
+    meta, run = record.meta, record.meta["run"]
+    n_last = max(1, record.T // 10)
+    return {
+        "algorithm": run["algorithm"],
+        "adversary": run["adversary"],
+        "objective": run["objective"],
+        "threat": meta["threat"],
+        "rounds": record.T,
+        "seed": run["seed"],
+        "corruption": run["C"],
+        "corruption_assumed": run["C_assumed"],
+        "corruption_spent": float(record.spent[-1]),
+        "regret": float(record.cumulative_regret[-1]),
+        "regret_per_round_at_the_end": float(np.mean(record.instant_regret[-n_last:])),
+        "simple_regret": record.simple_regret,
+        "simple_regret_certificate": meta["certificate"],
+        "recommended": meta["algorithm"]["recommendation"]["x"],
+        "guarantee": meta["algorithm"]["guarantee"],
+        "detected": meta["detected"],
+        "refuted": meta["refuted"],
+        "covered": meta["covered"],
+        "ms_per_round": 1e3 * float(record.columns["seconds"].mean()),
+        "key": run["key"],
+    }
+
+
+def _cell(run: Run) -> dict[str, Any]:
+    """What the flags can select by."""
+    game = run.game
+    return {**run.labels, "corruption": game["C"], "rounds": game["T"], "seed": game["seed"]}
+
+
+def _set(tables: dict[str, dict[str, Any]], setting: str) -> None:
+    """Put one "section.key=value" into the tables."""
+    name, equals, value = setting.partition("=")
+    section, *keys = name.strip().split(".")
+    if not equals or section not in _SECTIONS or not keys or not all(keys):
+        words = ", ".join(_SECTIONS)
+        raise ValueError(f"--set must be SECTION.KEY=VALUE with section {words}, got {setting!r}")
+    table = tables[section]
+    for key in keys[:-1]:
+        inner = table.get(key, {})
+        if not isinstance(inner, Mapping):
+            raise ValueError(f"--set must name a key of a table, got {setting!r}")
+        table[key] = table = dict(inner)
+    table[keys[-1]] = _toml(value.strip())
+
+
+def _toml(value: str) -> Any:
+    """A TOML value; what is none is a word."""
+    try:
+        return tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value

@@ -1,0 +1,104 @@
+"""Records to tables and figures."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from unbribable.report.drawing import require_matplotlib
+from unbribable.report.figures import all_figures, write_all
+from unbribable.report.games import Collection, load, plan
+from unbribable.report.regret import default_baseline
+from unbribable.report.table import Table
+from unbribable.report.tables import all_tables
+
+__all__ = ["report"]
+
+_N_NAMED = 20
+"""Skipped files named in report.md; the data names all."""
+
+
+def report(
+    directory: str | Path, out: str | Path | None = None, baseline: str | None = None
+) -> dict[str, Any]:
+    """Write the report of a sweep: report.md, a CSV file a table, figures as PNG and SVG.
+
+    Broken records are skipped, counted and named.
+
+    Args:
+        directory: Of the sweep: its records are DIR/runs/*.npz.
+        out: Where to write; DIR/report by default.
+        baseline: Label of the algorithm the others are compared to; GP-UCB by default, or the first
+            algorithm where it was not played.
+
+    Returns:
+        What the tables hold, as JSON-able data, and the files written.
+
+    Raises:
+        FileNotFoundError: There is no such directory.
+        ValueError: It holds no record that can be read, or the baseline was not played.
+        ModuleNotFoundError: matplotlib is not installed.
+    """
+    require_matplotlib()
+    collection = load(directory)
+    baseline = default_baseline(collection) if baseline is None else baseline
+    tables = all_tables(collection, baseline)
+    folder = Path(directory) / "report" if out is None else Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    failed = sorted(path.stem for path in (Path(directory) / "failed").glob("*.json"))
+    files = [table.write_csv(folder / f"{table.name}.csv") for table in tables]
+    figures = write_all(all_figures(collection, plan(directory)), folder)
+    text = folder / "report.md"
+    name = Path(directory).resolve().name
+    text.write_text(_markdown(name, collection, failed, tables, figures), encoding="utf-8")
+    files += [path for _, paths in figures for path in paths]
+    data = {
+        "directory": str(directory),
+        "out": str(folder),
+        "baseline": baseline,
+        "n_records": collection.n_games,
+        "n_skipped": len(collection.skipped),
+        "skipped": [{"file": skip.file, "reason": skip.reason} for skip in collection.skipped],
+        "failed": failed,
+        "tables": {table.name: table.rows for table in tables},
+        "files": [str(text), *(str(path) for path in files)],
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(_without_nan(data), allow_nan=False))
+    return plain
+
+
+def _markdown(
+    name: str,
+    collection: Collection,
+    failed: list[str],
+    tables: list[Table],
+    figures: list[tuple[str, list[Path]]],
+) -> str:
+    lines = [
+        f"# Report: {name}",
+        "",
+        f"{collection.n_games} games in {len(collection.cells)} cells "
+        f"({len(collection.algorithms)} algorithms, {len(collection.settings)} settings); "
+        f"{len(collection.skipped)} files skipped, {len(failed)} runs failed.",
+        "",
+    ]
+    if collection.skipped:
+        lines += [f"- skipped `{skip.file}`: {skip.reason}" for skip in collection.skipped[:_N_NAMED]]
+        more = len(collection.skipped) - _N_NAMED
+        lines += [f"- and {more} more", ""] if more > 0 else [""]
+    first, *others = tables
+    lines += [first.markdown(), "## Figures", ""]
+    for caption, (png, svg) in figures:
+        words = caption.replace("*", "\\*")
+        lines += [f"![{words}]({png.name})", "", f"{words} ([SVG]({svg.name}))", ""]
+    lines += [table.markdown() for table in others]
+    return "\n".join(lines)
+
+
+def _without_nan(value: Any) -> Any:
+    """Plain data with None where a number is not finite: JSON has no word for it."""
+    if isinstance(value, dict):
+        return {key: _without_nan(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,146 @@
+"""Plain data of one game into its two sides: the learner and the world."""
+
+import math
+from typing import Any
+
+from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.fast_slow import FastSlowGPUCB
+from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.layered import LayeredGPUCB
+from unbribable.model import checks
+from unbribable.model.domain import Grid
+from unbribable.runs import fields
+from unbribable.runs.fields import Field, Fields, read_table
+from unbribable.runs.kinds import Kind, Plain, build_kernel, build_objective, read_kernel, rest
+from unbribable.runs.liars import Knowledge, build_adversary
+from unbribable.runs.streams import stream
+from unbribable.theory.assumptions import Assumptions
+from unbribable.world.environment import Environment
+from unbribable.world.objectives import Objective
+
+# --- assumptions -------------------------------------------------------------------------------
+
+ASSUMPTIONS: Fields = {
+    "kernel": Field(read_kernel, None),
+    "B": Field(fields.number_or("norm", above=0.0), "norm"),
+    "B0": Field(fields.number_or("max", above=0.0), "max"),
+    "noise_std": Field(fields.number(at_least=0.0), None),
+    "lam": Field(fields.number(above=0.0), 1.0),
+    "delta": Field(fields.number(above=0.0, below=1.0), 0.1),
+    "c_max": Field(fields.cap, None),
+}
+"""None: the objective's kernel, the true noise, the true cap. "norm": the objective's exact RKHS
+norm. "max": max |f|."""
+
+
+def build_assumptions(plain: Plain, objective: Objective) -> Assumptions:
+    """The learner's assumptions, words replaced by the objective's numbers."""
+    B = plain["B"]
+    if B == "norm":
+        if objective.norm is None:
+            raise ValueError(
+                f"assumptions.B must be a number: the norm of {objective.name} is not known"
+            )
+        B = objective.norm
+    return Assumptions(
+        build_kernel(plain["kernel"]),
+        B=B,
+        B0=objective.B0 if plain["B0"] == "max" else plain["B0"],
+        noise_std=plain["noise_std"],
+        lam=plain["lam"],
+        delta=plain["delta"],
+        c_max=_cap(plain["c_max"], objective),
+    )
+
+
+def _cap(word: float | str, objective: Objective) -> float:
+    if isinstance(word, str):
+        return math.inf if word == "inf" else objective.B0
+    return word
+
+
+# --- algorithms --------------------------------------------------------------------------------
+
+
+class SqrtLog:
+    """The published width of the RGP-PE experiments: scale * sqrt(ln t)."""
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    def __call__(self, t: int) -> float:
+        return self.scale * math.sqrt(math.log(t))
+
+
+def _beta(path: str, raw: Any) -> float | dict[str, Any]:
+    """A number, or {kind = "sqrt_log", scale = 0.5}: scale * sqrt(ln t)."""
+    if isinstance(raw, dict):
+        keys = {"kind": Field(fields.word("sqrt_log")), "scale": Field(fields.number(above=0.0))}
+        return read_table(path, raw, keys)
+    return checks.real(path, raw, at_least=0.0)
+
+
+_OPTIONS: Fields = {
+    "width": Field(fields.word("exact", "capped", "paper"), "exact"),
+    "noise": Field(fields.word("tight", "paper"), "tight"),
+    "tail": Field(fields.word("sharp", "paper"), "sharp"),
+    "gain": Field(fields.word("realised", "certified"), "realised"),
+    "beta": Field(_beta, None),
+    "revisit": Field(fields.number(at_least=0.0), 0.0),
+}
+_ALPHA = Field(fields.number(above=1.8), 2.0)
+
+NEEDS_C = ("RobustGPUCB", "FastSlowGPUCB")
+"""Kinds that are told how much corruption to expect; the others ignore it."""
+
+
+def _options(plain: Plain) -> dict[str, Any]:
+    words = rest(plain)
+    if isinstance(words["beta"], dict):
+        words["beta"] = SqrtLog(words["beta"]["scale"])
+    return words
+
+
+ALGORITHMS: dict[str, Kind] = {
+    "GPUCB": Kind(_OPTIONS, lambda domain, a, words, T, seed: GPUCB(domain, a, **words)),
+    "RobustGPUCB": Kind(_OPTIONS, lambda domain, a, words, T, seed: RobustGPUCB(domain, a, **words)),
+    "FastSlowGPUCB": Kind(
+        {**_OPTIONS, "alpha": _ALPHA, "with_all": Field(fields.truth, False)},
+        lambda domain, a, words, T, seed: FastSlowGPUCB(domain, a, seed=seed, **words),
+    ),
+    "LayeredGPUCB": Kind(
+        {**_OPTIONS, "alpha": _ALPHA},
+        lambda domain, a, words, T, seed: LayeredGPUCB(domain, a, T=T, seed=seed, **words),
+    ),
+}
+
+
+def build_algorithm(
+    plain: Plain, domain: Grid, assumptions: Assumptions, T: int, seed: int
+) -> Algorithm:
+    """The learner a table describes, with its own stream of the seed."""
+    algorithm: Algorithm = ALGORITHMS[plain["kind"]].build(
+        domain, assumptions, _options(plain), T, stream(seed, "algorithm")
+    )
+    return algorithm
+
+
+# --- a game ------------------------------------------------------------------------------------
+
+
+def build_game(game: Plain) -> tuple[Algorithm, Environment]:
+    """The learner and the world of one game (`Run.game` of a spec), both new."""
+    seed = game["seed"]
+    objective = build_objective(game["objective"], seed)
+    assumptions = build_assumptions(game["assumptions"], objective)
+    known = Knowledge(objective, assumptions, game["noise_std"])
+    environment = Environment(
+        objective,
+        noise_std=game["noise_std"],
+        adversary=build_adversary(game["adversary"], known),
+        C=game["C"],
+        c_max=_cap(game["c_max"], objective),
+        threat=game["threat"],
+    )
+    domain = Grid(objective.X)
+    return build_algorithm(game["algorithm"], domain, assumptions, game["T"], seed), environment

@@ -1,0 +1,98 @@
+"""Runs on Dask: a cluster on this machine, or one that is there already."""
+
+import logging
+import signal
+import traceback
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from unbribable.runs.experiment import Run
+from unbribable.runs.play import needed, run_one
+
+_CONFIG = {
+    "distributed.scheduler.worker-saturation": 1.0,  # so that no queued neighbour of a run that
+    "distributed.scheduler.allowed-failures": 3,  # kills its worker is blamed for it
+    "distributed.scheduler.worker-ttl": None,  # a long linear algebra call is not a dead worker
+}
+_WINDOW = 256
+"""Runs handed to the scheduler at a time, at least."""
+
+
+def play_on_dask(
+    runs: Sequence[Run], out: str, *, n_workers: int, scheduler: str | None
+) -> Iterator[tuple[Run, str | None]]:
+    """Play the runs in any order; for each the run and None, or what went wrong.
+
+    A run whose worker dies is played again on another one; one that has killed four is given up.
+    Leaving the iterator early cancels what is left.
+
+    Raises:
+        ModuleNotFoundError: The extra is not installed; the message has the line that installs it.
+        RuntimeError: The scheduler is gone.
+    """
+    dask, distributed = needed("dask"), needed("distributed")
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(_CONFIG))
+        if scheduler is None:
+            cluster = distributed.LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+                preload=__name__,  # Dask calls its dask_setup in every worker it starts
+            )
+            stack.enter_context(cluster)
+            client = stack.enter_context(distributed.Client(cluster))
+        else:
+            client = stack.enter_context(distributed.Client(scheduler, timeout=20))
+        yield from _play(client, distributed.as_completed, runs, out)
+
+
+def dask_setup(worker: object) -> None:
+    """Let the driver alone decide what Ctrl-C means: the terminal sends it to its workers too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _play(
+    client: Any, as_completed: Any, runs: Sequence[Run], out: str
+) -> Iterator[tuple[Run, str | None]]:
+    """Keep a window of runs at the scheduler until all are through."""
+    sweep = uuid.uuid4().hex[:8]  # another sweep on the same scheduler may have the same keys
+    waiting = iter(runs)
+    in_flight: dict[Any, Run] = {}
+    done = as_completed()
+
+    def submit() -> None:
+        width = max(_WINDOW, 2 * sum(client.nthreads().values()))
+        while len(in_flight) < width and (run := next(waiting, None)) is not None:
+            key = f"unbribable-{sweep}-{run.key}"
+            future = client.submit(run_one, run.to_plain(), out, key=key, pure=False)
+            in_flight[future] = run
+            done.add(future)
+
+    try:
+        submit()
+        for future in done:
+            run = in_flight.pop(future)
+            if future.status not in ("finished", "error"):
+                raise RuntimeError(f"the scheduler must stay, got a run that is {future.status}")
+            yield run, _trouble(future)
+            if len(in_flight) < _WINDOW // 2:
+                submit()
+    finally:
+        if in_flight:
+            client.cancel(list(in_flight), force=True)
+
+
+def _trouble(future: Any) -> str | None:
+    """The traceback of a run that failed."""
+    if future.status == "finished":
+        return None
+    error = future.exception()
+    if type(error).__name__ == "KilledWorker":
+        return f"KilledWorker: every worker that played this run died ({error})"
+    return "".join(traceback.format_exception(type(error), error, future.traceback()))

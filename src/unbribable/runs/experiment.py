@@ -1,0 +1,140 @@
+"""An experiment as frozen values, and the list of games it stands for."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from unbribable.runs.builders import NEEDS_C
+from unbribable.runs.kinds import Plain
+from unbribable.runs.record import FORMAT
+
+
+@dataclass(frozen=True)
+class AlgorithmSpec:
+    """A learner with its label; `plain` is its kind and parameters without C."""
+
+    label: str
+    C: float | None
+    """What it is told the corruption is; the true budget if None."""
+    C_factor: float
+    """Multiplies that, for runs with a wrong C."""
+    plain: Plain
+
+    @property
+    def needs_C(self) -> bool:  # noqa: N802
+        """Whether it is told how much corruption to expect."""
+        return self.plain["kind"] in NEEDS_C
+
+
+@dataclass(frozen=True)
+class AdversarySpec:
+    """An adversary with its label; `plain` is its kind and parameters."""
+
+    label: str
+    threat: str
+    plain: Plain
+
+
+@dataclass(frozen=True)
+class Run:
+    """One game to play: plain JSON data.
+
+    The key is a hash of `game` alone: labels group the results and do not change it.
+    """
+
+    key: str
+    labels: dict[str, str]
+    """experiment, algorithm, adversary, objective."""
+    game: dict[str, Any]
+    """Everything that determines the game."""
+
+    @classmethod
+    def of(cls, labels: dict[str, str], game: dict[str, Any]) -> "Run":
+        """The run of a game, with its key."""
+        return cls(key_of(game), labels, game)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON-able data."""
+        return {"key": self.key, "labels": self.labels, "game": self.game}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An experiment: algorithms x adversaries x budgets x horizons x seeds on one objective."""
+
+    name: str
+    T: tuple[int, ...]
+    seeds: tuple[int, ...]
+    noise_std: float
+    c_max: float | str
+    objective: Plain
+    objective_label: str
+    assumptions: Plain
+    algorithms: tuple[AlgorithmSpec, ...]
+    adversaries: tuple[AdversarySpec, ...]
+    budgets: tuple[float, ...]
+
+    def runs(self) -> tuple[Run, ...]:
+        """Every game once, seed after seed, so that an interrupted sweep has whole comparisons.
+
+        Raises:
+            ValueError: Two labels stand for one and the same game.
+        """
+        found: dict[str, Run] = {}
+        for run in self._cells():
+            known = found.setdefault(run.key, run)
+            if known.labels != run.labels:
+                raise ValueError(
+                    "labels must stand for different games, got one game for "
+                    f"{_pair(known)} and {_pair(run)}"
+                )
+        return tuple(found.values())
+
+    def _cells(self) -> Iterator[Run]:
+        for seed in self.seeds:
+            for T in self.T:
+                for adversary in self.adversaries:
+                    for algorithm in self.algorithms:
+                        for budget in self.budgets or (0.0,):
+                            yield self._run(seed, T, adversary, algorithm, budget)
+
+    def _run(
+        self, seed: int, T: int, adversary: AdversarySpec, algorithm: AlgorithmSpec, budget: float
+    ) -> Run:
+        is_clean = adversary.plain["kind"] == "none"
+        learner = dict(algorithm.plain)
+        if algorithm.needs_C:
+            told = budget if algorithm.C is None else algorithm.C
+            learner["C"] = told * algorithm.C_factor
+        game = {
+            "format": FORMAT,
+            "seed": seed,
+            "T": T,
+            "threat": "weak" if is_clean else adversary.threat,
+            "C": 0.0 if is_clean else budget,
+            "c_max": self.c_max,
+            "noise_std": self.noise_std,
+            "objective": dict(self.objective),
+            "assumptions": dict(self.assumptions),
+            "algorithm": learner,
+            "adversary": dict(adversary.plain),
+        }
+        labels = {
+            "experiment": self.name,
+            "algorithm": algorithm.label,
+            "adversary": adversary.label,
+            "objective": self.objective_label,
+        }
+        return Run.of(labels, game)
+
+
+def key_of(game: Mapping[str, Any]) -> str:
+    """The first 16 hex digits of the SHA-256 of the game's canonical JSON."""
+    canonical = json.dumps(game, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def _pair(run: Run) -> str:
+    return f"{run.labels['algorithm']!r} / {run.labels['adversary']!r}"

@@ -1,0 +1,78 @@
+"""One run to one file: what a worker does."""
+
+import importlib
+import warnings
+from pathlib import Path
+from typing import Any
+
+from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.runs.builders import build_game
+from unbribable.runs.kinds import Plain
+from unbribable.runs.record import Record
+from unbribable.runs.simulate import simulate
+
+
+def run_one(run: dict[str, Any], out: str) -> str:
+    """Play a run and write out/runs/<key>.npz, atomically; a file that exists is kept.
+
+    Linear algebra is pinned to one thread: it is faster at these sizes, workers do not fight for
+    cores, and the numbers do not depend on how many there are.
+
+    Args:
+        run: `Run.to_plain()`.
+        out: The directory of the sweep, as every worker sees it.
+
+    Returns:
+        The key.
+    """
+    path = record_path(out, run["key"])
+    if not path.exists():
+        with needed("threadpoolctl").threadpool_limits(1):
+            record = play(run)
+        record.save(path)
+    return str(run["key"])
+
+
+def play(run: Plain) -> Record:
+    """Play a run; meta["run"] of the record says where it belongs.
+
+    Refuted assumptions are no warning here: meta["refuted"] keeps the round.
+    """
+    game = run["game"]
+    algorithm, environment = build_game(game)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionsRefuted)
+        record = simulate(algorithm, environment, game["T"], game["seed"])
+    return Record(record.columns, {**record.meta, "run": about(run)})
+
+
+def about(run: Plain) -> dict[str, Any]:
+    """What groups a record: labels, budgets, horizon, seed and key."""
+    game = run["game"]
+    return {
+        **run["labels"],
+        "C": game["C"],
+        "C_assumed": game["algorithm"].get("C"),
+        "T": game["T"],
+        "seed": game["seed"],
+        "key": run["key"],
+    }
+
+
+def needed(module: str) -> Any:
+    """A module of the `sweep` extra.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; the message has the line that installs it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"a sweep needs {module}: pip install 'unbribable[sweep]'", name=module
+        ) from None
+
+
+def record_path(out: str | Path, key: str) -> Path:
+    """Where the record of a run is."""
+    return Path(out) / "runs" / f"{key}.npz"

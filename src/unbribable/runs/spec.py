@@ -1,0 +1,190 @@
+"""A TOML spec into validated values: every key through one explicit table, no strings that are code."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from unbribable.runs import fields
+from unbribable.runs.builders import ALGORITHMS, ASSUMPTIONS
+from unbribable.runs.experiment import AdversarySpec, AlgorithmSpec, Spec
+from unbribable.runs.fields import Field, read_kind, read_table
+from unbribable.runs.kinds import Plain, keys_of, read_objective
+from unbribable.runs.liars import ADVERSARIES, needs_strong
+
+
+def _label(default: str | None = None) -> Field:
+    return Field(fields.text, default)
+
+
+def _with_label(kinds: Mapping[str, fields.Fields], extra: fields.Fields) -> dict[str, fields.Fields]:
+    return {kind: {"label": _label(), **extra, **keys} for kind, keys in kinds.items()}
+
+
+_ALGORITHM = _with_label(
+    keys_of(ALGORITHMS),
+    {
+        "C": Field(fields.number(at_least=0.0), None),
+        "C_factor": Field(fields.number(above=0.0), 1.0),
+    },
+)
+_ADVERSARY = _with_label(keys_of(ADVERSARIES), {"threat": Field(fields.word("weak", "strong"), None)})
+
+
+def _objective(path: str, raw: Any) -> dict[str, Any]:
+    if not isinstance(raw, Mapping):
+        return read_objective(path, raw)
+    label = fields.text(f"{path}.label", raw["label"]) if "label" in raw else None
+    plain = read_objective(path, {key: value for key, value in raw.items() if key != "label"})
+    named = plain.get("name", plain["kind"])
+    return {"label": label or named, "plain": plain}
+
+
+def _horizons(path: str, raw: Any) -> list[int]:
+    horizons: list[int] = fields.each(fields.integer(1))(path, raw if isinstance(raw, list) else [raw])
+    fields.distinct(path, horizons)
+    return horizons
+
+
+def _seeds(path: str, raw: Any) -> list[int]:
+    """A count n stands for 0 .. n-1."""
+    if not isinstance(raw, list):
+        return list(range(fields.integer(1)(path, raw)))
+    seeds: list[int] = fields.each(fields.integer(0))(path, raw)
+    fields.distinct(path, seeds)
+    return seeds
+
+
+def _budgets(path: str, raw: Any) -> list[float]:
+    budgets: list[float] = fields.each(fields.number(above=0.0))(path, raw)
+    fields.distinct(path, budgets)
+    return budgets
+
+
+SPEC: fields.Fields = {
+    "name": Field(fields.text),
+    "T": Field(_horizons),
+    "seeds": Field(_seeds),
+    "threat": Field(fields.word("weak", "strong"), "weak"),
+    "noise_std": Field(fields.number(at_least=0.0)),
+    "c_max": Field(fields.cap, "max"),
+    "budgets": Field(_budgets, []),
+    "objective": Field(_objective),
+    "assumptions": Field(lambda path, raw: read_table(path, raw, ASSUMPTIONS), None),
+    "algorithms": Field(fields.each(lambda path, raw: read_kind(path, raw, _ALGORITHM))),
+    "adversaries": Field(fields.each(lambda path, raw: read_kind(path, raw, _ADVERSARY)), None),
+}
+"""The keys of a spec. `c_max` is the true cap of one lie, "max" for max |f|."""
+
+
+def load_spec(path: str | Path, profile: str | None = None) -> Spec:
+    """The spec in a TOML file, with the profile's keys in place of its own.
+
+    Raises:
+        TypeError, ValueError: The message names the dotted key, the rule and the value.
+    """
+    with Path(path).open("rb") as file:
+        try:
+            raw = tomllib.load(file)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} must be TOML: {error}") from None
+    return read_spec(raw, profile)
+
+
+def read_spec(raw: Mapping[str, Any], profile: str | None = None) -> Spec:
+    """The spec that parsed TOML stands for; see load_spec."""
+    profiles = raw.get("profiles", {})
+    body = {key: value for key, value in raw.items() if key != "profiles"}
+    if not isinstance(profiles, Mapping):
+        raise TypeError(f"profiles must be a table of tables, got profiles={profiles!r}")
+    for name, overrides in profiles.items():
+        _check_profile(name, overrides)
+    if profile is not None:
+        if profile not in profiles:
+            known = ", ".join(repr(name) for name in profiles) or "none in this spec"
+            raise ValueError(f"profile must be one of {known}, got profile={profile!r}")
+        body |= profiles[profile]
+    return _spec(read_table("", body, SPEC))
+
+
+def _check_profile(name: str, overrides: Any) -> None:
+    if not isinstance(overrides, Mapping):
+        raise TypeError(f"profiles.{name} must be a table, got {overrides!r}")
+    for key in overrides:
+        if key not in SPEC:
+            words = ", ".join(repr(word) for word in SPEC)
+            raise ValueError(f"keys of profiles.{name} must be among {words}, got profiles.{name}.{key}")
+
+
+def _spec(plain: dict[str, Any]) -> Spec:
+    """The values together, defaults that depend on others filled in."""
+    objective = plain["objective"]["plain"]
+    algorithms = tuple(
+        AlgorithmSpec(
+            label=table["label"] or table["kind"],
+            C=table["C"],
+            C_factor=table["C_factor"],
+            plain=_without(table, ("label", "C", "C_factor")),
+        )
+        for table in plain["algorithms"]
+    )
+    adversaries = tuple(
+        AdversarySpec(
+            label=table["label"] or table["kind"],
+            threat=table["threat"] or plain["threat"],
+            plain=_without(table, ("label", "threat")),
+        )
+        for table in plain["adversaries"] or [{"kind": "none", "label": None, "threat": None}]
+    )
+    spec = Spec(
+        name=plain["name"],
+        T=tuple(plain["T"]),
+        seeds=tuple(plain["seeds"]),
+        noise_std=plain["noise_std"],
+        c_max=plain["c_max"],
+        objective=objective,
+        objective_label=plain["objective"]["label"],
+        assumptions=_assumptions(plain, objective),
+        algorithms=algorithms,
+        adversaries=adversaries,
+        budgets=tuple(plain["budgets"]),
+    )
+    _check(spec)
+    return spec
+
+
+def _assumptions(plain: dict[str, Any], objective: Plain) -> dict[str, Any]:
+    table = plain["assumptions"] or read_table("assumptions", {}, ASSUMPTIONS)
+    is_figure_1 = objective["kind"] == "figure_1"
+    own = {"kind": "squared_exponential", "lengthscale": 0.1} if is_figure_1 else objective.get("kernel")
+    truth = {"kernel": own, "noise_std": plain["noise_std"], "c_max": plain["c_max"]}
+    filled = {key: truth.get(key) if value is None else value for key, value in table.items()}
+    kind = objective["kind"]
+    if filled["kernel"] is None:
+        raise ValueError(f"assumptions.kernel must be given for objective.kind={kind!r}, got none")
+    if filled["B"] == "norm" and (own is None or filled["kernel"] != own):
+        raise ValueError(
+            "assumptions.B must be a number where the objective's norm in the assumed kernel is not "
+            f"known, got assumptions.B='norm' with objective.kind={kind!r}"
+        )
+    return filled
+
+
+def _check(spec: Spec) -> None:
+    """What no key can be checked for alone."""
+    fields.distinct("labels of algorithms", [algorithm.label for algorithm in spec.algorithms])
+    fields.distinct("labels of adversaries", [adversary.label for adversary in spec.adversaries])
+    for k, adversary in enumerate(spec.adversaries):
+        if needs_strong(adversary.plain) and adversary.threat != "strong":
+            raise ValueError(
+                f"adversaries[{k}].threat must be 'strong' for {adversary.plain['kind']}, "
+                f"got {adversary.threat!r}"
+            )
+    lies = [adversary.label for adversary in spec.adversaries if adversary.plain["kind"] != "none"]
+    told = [a.label for a in spec.algorithms if a.needs_C and a.C is None]
+    if not spec.budgets and (lies or told):
+        raise ValueError(f"budgets must be given for {', '.join(lies + told)}, got none")
+
+
+def _without(table: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key not in keys}

@@ -1,0 +1,143 @@
+"""All runs of a spec, each once: what is there is kept, what fails is reported, the rest goes on."""
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unbribable.runs.cluster import play_on_dask
+from unbribable.runs.experiment import Run, Spec
+from unbribable.runs.play import about, record_path, run_one
+from unbribable.runs.record import Record
+from unbribable.runs.spec import load_spec
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How far a sweep is."""
+
+    total: int
+    kept: int
+    """Runs that were there before."""
+    done: int = 0
+    """Played now."""
+    failed: tuple[str, ...] = ()
+    """Keys of the runs that failed; failed/<key>.json says how."""
+    seconds: float = 0.0
+
+    @property
+    def left(self) -> int:
+        """Runs still to be played."""
+        return self.total - self.kept - self.done - len(self.failed)
+
+
+def sweep(
+    spec: Spec | str | Path,
+    out: str | Path,
+    *,
+    profile: str | None = None,
+    n_workers: int | None = None,
+    scheduler: str | None = None,
+    serial: bool = False,
+    on_change: Callable[[Tally], None] | None = None,
+) -> Tally:
+    """Play every run of the spec that has no file yet. The results do not depend on who plays them.
+
+    Writes out/runs/<key>.npz (one a run, atomically, by the worker), out/spec.json (the runs and
+    their labels) and out/failed/<key>.json (the run and its traceback).
+
+    Args:
+        spec: A spec, or the path of one.
+        out: The directory; created if need be. On a cluster all workers must see it.
+        profile: Of the spec's file.
+        n_workers: Processes on this machine; one per core by default.
+        scheduler: Address of an existing Dask scheduler instead.
+        serial: Play here, one after another.
+        on_change: Called after every run.
+
+    Raises:
+        KeyboardInterrupt: Workers are stopped; what was finished is kept, and calling again goes on.
+    """
+    if not isinstance(spec, Spec):
+        spec = load_spec(spec, profile)
+    runs = spec.runs()
+    directory = Path(out).resolve()
+    (directory / "runs").mkdir(parents=True, exist_ok=True)
+    (directory / "failed").mkdir(exist_ok=True)
+    missing = [run for run in runs if not record_path(directory, run.key).exists()]
+    _relabel(directory, runs, {run.key for run in missing})
+    plain = {"name": spec.name, "profile": profile, "runs": [run.to_plain() for run in runs]}
+    _write_json(directory / "spec.json", plain)
+    tally = Tally(total=len(runs), kept=len(runs) - len(missing))
+    start = time.monotonic()
+    if on_change is not None:
+        on_change(tally)
+    if serial or not missing:
+        outcomes = _play_here(missing, str(directory))
+    else:
+        workers = min(n_workers or os.cpu_count() or 1, len(missing))
+        outcomes = play_on_dask(missing, str(directory), n_workers=workers, scheduler=scheduler)
+    try:
+        for run, trouble in outcomes:
+            tally = _count(tally, directory, run, trouble, time.monotonic() - start)
+            if on_change is not None:
+                on_change(tally)
+    finally:
+        outcomes.close()  # type: ignore[attr-defined]
+    return tally
+
+
+def failures(out: str | Path) -> list[dict[str, Any]]:
+    """What out/failed/ holds: the run and the traceback of each run that failed."""
+    files = sorted((Path(out) / "failed").glob("*.json"))
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+
+def _play_here(runs: Sequence[Run], out: str) -> Iterator[tuple[Run, str | None]]:
+    for run in runs:
+        try:
+            run_one(run.to_plain(), out)
+        except Exception:
+            yield run, traceback.format_exc()
+        else:
+            yield run, None
+
+
+def _count(tally: Tally, directory: Path, run: Run, trouble: str | None, seconds: float) -> Tally:
+    """The tally after one more run; a failure is written down, an old one of this run removed."""
+    if trouble is None and not record_path(directory, run.key).exists():
+        trouble = (
+            f"the workers must write into the driver's directory {directory}, this file is not there"
+        )
+    note = directory / "failed" / f"{run.key}.json"
+    if trouble is not None:
+        _write_json(note, {**run.to_plain(), "traceback": trouble})
+        failed = (*tally.failed, run.key)
+        return Tally(tally.total, tally.kept, tally.done, failed, seconds)
+    note.unlink(missing_ok=True)
+    return Tally(tally.total, tally.kept, tally.done + 1, tally.failed, seconds)
+
+
+def _relabel(directory: Path, runs: Sequence[Run], missing: set[str]) -> None:
+    """Put the spec's labels into records that were made under others."""
+    try:
+        text = (directory / "spec.json").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    old = {run["key"]: run["labels"] for run in json.loads(text)["runs"]}
+    for run in runs:
+        if run.key not in missing and old.get(run.key, run.labels) != run.labels:
+            path = record_path(directory, run.key)
+            record = Record.load(path)
+            Record(record.columns, {**record.meta, "run": about(run.to_plain())}).save(path)
+
+
+def _write_json(path: Path, plain: Any) -> None:
+    """All or nothing."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)

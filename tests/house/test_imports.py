@@ -1,0 +1,110 @@
+"""Who may import whom: the learner cannot see the truth, and the core needs NumPy and SciPy alone."""
+
+import ast
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "unbribable"
+
+MAY_IMPORT = {
+    "model": set(),
+    "theory": {"model"},
+    "decision": {"model", "theory"},
+    "world": {"model"},
+    "runs": {"model", "theory", "decision", "world"},
+    "report": {"runs", "theory"},
+    "integrations": {"model", "theory", "decision"},
+}
+"""Floor -> other floors it may import. Files beside the floors (the cli, the package) may import all."""
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def floor_of(path):
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else None
+
+
+def imported_modules(path):
+    """Absolute dotted names of everything the file imports, at any depth of the code."""
+    package = ["unbribable", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def floors_imported(path):
+    for name in imported_modules(path):
+        parts = name.split(".")
+        if parts[0] == "unbribable" and len(parts) > 1 and (PACKAGE / parts[1]).is_dir():
+            yield parts[1]
+        elif parts == ["unbribable"]:
+            yield "unbribable"
+
+
+def test_every_floor_is_in_the_table():
+    floors = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert floors <= set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_floor_imports_only_the_floors_it_may(path):
+    floor = floor_of(path)
+    if floor is None:
+        return
+    used = set(floors_imported(path)) - {floor}
+    assert used <= MAY_IMPORT[floor], f"{floor} imports {sorted(used - MAY_IMPORT[floor])}"
+
+
+def test_learner_and_world_never_meet_below_runs():
+    for path in FILES:
+        used = set(floors_imported(path))
+        if floor_of(path) in ("model", "theory", "decision"):
+            assert "world" not in used
+        if floor_of(path) == "world":
+            assert "decision" not in used
+
+
+def test_importing_the_library_needs_numpy_and_scipy_alone():
+    script = textwrap.dedent(
+        """
+        import sys
+
+        ALLOWED = {"numpy", "scipy", "unbribable"}
+
+        class Blocker:
+            def find_spec(self, name, path=None, target=None):
+                top = name.partition(".")[0]
+                if top in ALLOWED or top in sys.stdlib_module_names or top.startswith("_"):
+                    return None
+                raise ModuleNotFoundError(f"blocked: {name}", name=name)
+
+        sys.meta_path.insert(0, Blocker())
+        try:
+            import pytest
+        except ModuleNotFoundError:
+            pass
+        else:
+            raise SystemExit("the blocker does not block")
+
+        import unbribable as ub
+
+        domain = ub.Grid([[0.0], [0.5], [1.0]])
+        assumptions = ub.Assumptions(ub.SquaredExponential(0.3), B=1.0, B0=1.0, noise_std=0.1)
+        algorithm = ub.RobustGPUCB(domain, assumptions, C=1.0)
+        algorithm.tell(algorithm.ask(), 0.5)
+        algorithm.recommend()
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,106 @@
+"""The names other people's code may rely on, and how they are called."""
+
+import inspect
+
+import pytest
+
+import unbribable as ub
+
+OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit"]
+
+# name -> (positional parameters, keyword-only parameters)
+SIGNATURES = {
+    "Grid": (["points"], []),
+    "SquaredExponential": (["lengthscale"], []),
+    "Matern": (["nu", "lengthscale"], []),
+    "Linear": (["scale"], []),
+    "Assumptions": (["kernel"], ["B", "B0", "noise_std", "lam", "delta", "c_max"]),
+    "GPUCB": (["domain", "assumptions"], []),
+    "RobustGPUCB": (["domain", "assumptions"], ["C"]),
+    "FastSlowGPUCB": (["domain", "assumptions"], ["C", "alpha", "seed", "with_all"]),
+    "LayeredGPUCB": (["domain", "assumptions"], ["T", "alpha", "seed"]),
+    "MaxInformationGain": (["kernel", "X", "lam"], []),
+}
+ALGORITHMS = {
+    "GPUCB": {},
+    "RobustGPUCB": {"C": 1.0},
+    "FastSlowGPUCB": {"C": 2.0},
+    "LayeredGPUCB": {"T": 4},
+}
+METHODS = {
+    "propose": ([], []),
+    "ask": ([], []),
+    "tell": (["query", "y"], ["x", "noise_std"]),
+    "recommend": ([], ["threat", "C", "rule"]),
+    "regret_certificate": ([], ["threat", "C"]),
+    "summary": ([], []),
+    "state": ([], []),
+    "restore": (["state"], []),
+}
+FIELDS = {
+    "Proposal": {"points", "indices", "probabilities", "instances"},
+    "Query": {"id", "t", "x", "index", "instance", "mu", "sigma", "width", "ucb"},
+    "Recommendation": {"x", "index", "lower", "upper", "regret_bound", "guarantee"},
+}
+
+
+def parameters(function):
+    """Names of positional and of keyword-only parameters, without self."""
+    found = inspect.signature(function).parameters.values()
+    positional = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"]
+    return positional, [p.name for p in found if p.kind is p.KEYWORD_ONLY]
+
+
+def assumptions():
+    return ub.Assumptions(ub.SquaredExponential(0.3), B=1.0, B0=1.0, noise_std=0.1)
+
+
+def test_all_is_sorted_and_names_only_what_exists():
+    assert ub.__all__ == sorted(ub.__all__, key=lambda name: (not name.isupper(), name))
+    assert all(hasattr(ub, name) for name in ub.__all__)
+
+
+def test_all_names_everything_that_is_promised():
+    assert {*SIGNATURES, *FIELDS} <= set(ub.__all__)
+
+
+def test_a_star_import_brings_exactly_all():
+    namespace = {}
+    exec("from unbribable import *", namespace)
+    assert set(namespace) - {"__builtins__"} == set(ub.__all__)
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_public_class_is_built_as_promised(name):
+    assert parameters(getattr(ub, name)) == SIGNATURES[name]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_offers_the_promised_methods(name):
+    for method, expected in METHODS.items():
+        assert parameters(getattr(getattr(ub, name), method)) == expected, method
+    algorithm = getattr(ub, name)(ub.Grid([[0.0], [1.0]]), assumptions(), **ALGORITHMS[name])
+    assert algorithm.detected is None
+    assert isinstance(algorithm.summary(), dict)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_takes_every_option(name):
+    domain = ub.Grid([[0.0], [1.0]])
+    words = {"width": "paper", "noise": "paper", "tail": "paper", "gain": "certified"}
+    algorithm = getattr(ub, name)(domain, assumptions(), **ALGORITHMS[name], **words, revisit=0.1)
+    assert [*algorithm.options.to_dict()] == OPTIONS
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_value_has_the_promised_fields(name):
+    assert set(getattr(ub, name).__dataclass_fields__) >= FIELDS[name]
+
+
+def test_the_defaults_are_the_documented_ones():
+    a = assumptions()
+    assert (a.lam, a.delta, a.c_max) == (1.0, 0.1, a.B0)
+    fast_slow = ub.FastSlowGPUCB(ub.Grid([[0.0], [1.0]]), a, C=2.0)
+    assert fast_slow.alpha == 2.0
+    expected = {"width": "exact", "noise": "tight", "tail": "sharp", "gain": "realised"}
+    assert fast_slow.options.to_dict() == {**expected, "beta": None, "revisit": 0.0}

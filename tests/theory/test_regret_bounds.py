@@ -1,0 +1,302 @@
+"""Theorems 5, 9, 10, Lemma 8's time and Appendix C's horizon as numbers, recomputed by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+import unbribable as ub
+from games import Game, liars, random_function
+from unbribable.theory.regret_bounds import (
+    elimination_time,
+    layer_delta,
+    number_of_layers,
+    robust_layer,
+    simple_regret_horizon,
+    theorem_5,
+    theorem_9,
+    theorem_10,
+)
+
+B, B0, NOISE_STD, DELTA = 1.5, 0.8, 0.2, 0.1
+KNOWN = ub.Assumptions(ub.Linear(1.0), B=B, B0=B0, noise_std=NOISE_STD, delta=DELTA)
+T = 10**7
+
+
+def gamma(t: np.ndarray) -> np.ndarray:
+    """Of two features: slow enough that the theorems are not vacuous at T."""
+    return np.log1p(t / 2.0)
+
+
+G, G1 = float(gamma(T)), float(gamma(T - 1))
+ROOT = math.sqrt(4 * T * G)
+
+
+@pytest.mark.parametrize("C", [0.0, 0.5, 7.0])
+@pytest.mark.parametrize("width", ["paper", "capped", "exact"])
+def test_theorem_five_is_its_formula(C: float, width: str) -> None:
+    spent = C if width == "paper" else math.sqrt(C * min(C, B0))
+    beta = B + NOISE_STD * math.sqrt(2 * (G1 + math.log(1 / DELTA)))
+    bound = theorem_5(KNOWN, C, T, gamma, width=width)
+    assert bound.value == pytest.approx(2 * (spent + beta) * ROOT, rel=1e-12)
+    assert not bound.is_vacuous
+    assert "Theorem 5 (weak or strong adversary): regret at most" in bound.in_words()
+
+
+def fast_and_slow() -> tuple[float, float]:
+    fast = B + NOISE_STD * math.sqrt(2 * (G1 + math.log(5 / DELTA)))
+    return fast, fast + 3 + B0 * math.log(5 / DELTA)
+
+
+@pytest.mark.parametrize("C", [0.5, 1.0, 3.0])
+def test_theorem_nine_clean_is_its_formula_and_below_the_papers(C: float) -> None:
+    fast, slow = fast_and_slow()
+    bound = theorem_9(KNOWN, C, T, gamma, is_corrupted=False)
+    assert bound.value == pytest.approx((2 * fast + 2 * 2 * slow) * ROOT, rel=1e-12)
+    assert bound.value <= 4 * 2 * slow * ROOT
+
+
+def test_theorem_nine_corrupted_is_its_formula() -> None:
+    C, alpha = 3.0, 2.0
+    fast, slow = fast_and_slow()
+    n_between = C * math.log(5 * T / DELTA)
+    expected = (
+        2 * (C + fast) * ROOT
+        + 2 * alpha * slow * ROOT
+        + 2 * B0 * n_between
+        + 40 * alpha * slow * math.sqrt(4 * n_between * G * T)
+    )
+    bound = theorem_9(KNOWN, C, T, gamma, is_corrupted=True)
+    assert bound.theorem_value == pytest.approx(expected, rel=1e-12)
+    assert bound.value == min(bound.theorem_value, 2 * B0 * T)
+
+
+@pytest.mark.parametrize("C", [0.4, 1.0])
+def test_theorem_nine_has_no_late_term_where_slow_always_plays(C: float) -> None:
+    fast, slow = fast_and_slow()
+    bound = theorem_9(KNOWN, C, T, gamma, is_corrupted=True)
+    assert bound.value == pytest.approx((2 * (C + fast) + 4 * slow) * ROOT, rel=1e-12)
+
+
+@pytest.mark.parametrize("C", [0.0, 0.7, 1.0, 2.0, 2.1, 8.0, 9.0])
+def test_theorem_ten_is_its_formula(C: float) -> None:
+    alpha, n_layers = 2.0, math.ceil(math.log2(T))
+    robust = 1 if C <= 1 else math.ceil(math.log2(C))
+    d = DELTA / (4 * (1 + math.log2(T)))
+    layer = B + NOISE_STD * math.sqrt(2 * (G1 + math.log(1 / d))) + 3 + B0 * math.log(1 / d)
+    expected = 2 * alpha * layer * math.sqrt(4 * (n_layers - robust + 1) * T * G)
+    if robust > 1:
+        n_between = 2 * C * math.log(2 * T / DELTA)
+        expected += 2 * B0 * n_between + 40 * alpha * layer * math.sqrt(4 * n_between * G * T)
+    bound = theorem_10(KNOWN, C, T, gamma)
+    assert bound.theorem_value == pytest.approx(expected, rel=1e-12)
+    assert bound.value == min(bound.theorem_value, 2 * B0 * T)
+
+
+def test_theorem_ten_is_vacuous_for_more_corruption_than_the_top_layer_tolerates() -> None:
+    bound = theorem_10(KNOWN, 2.0**24 * 1.01, T, gamma)  # 24 layers
+    assert number_of_layers(T) == 24
+    assert bound.is_vacuous
+    assert bound.value == 2 * B0 * T
+    assert "vacuous" in bound.in_words()
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        theorem_5(KNOWN, 50.0, 100, gamma),
+        theorem_9(KNOWN, 50.0, 100, gamma, is_corrupted=True),
+        theorem_9(KNOWN, 50.0, 100, gamma, is_corrupted=False),
+        theorem_10(KNOWN, 50.0, 100, gamma),
+    ],
+    ids=lambda bound: bound.theorem,
+)
+def test_a_bound_that_says_no_more_than_b0_is_cut_there_and_says_so(bound: object) -> None:
+    assert bound.value == 2 * B0 * 100 < bound.theorem_value
+    assert bound.is_vacuous
+    assert bound.in_words().startswith(bound.theorem)
+    assert "vacuous" in bound.in_words()
+    assert "160" in bound.in_words()
+
+
+def test_a_larger_lie_cap_enters_the_tails_but_not_the_range_of_f() -> None:
+    wide = ub.Assumptions(KNOWN.kernel, B=B, B0=B0, noise_std=NOISE_STD, delta=DELTA, c_max=3.0)
+    fast, _ = fast_and_slow()
+    slow = fast + 3 + 3.0 * math.log(5 / DELTA)
+    bound = theorem_9(wide, 1.0, T, gamma, is_corrupted=False)
+    assert bound.theorem_value == pytest.approx((2 * fast + 4 * slow) * ROOT, rel=1e-12)
+    assert theorem_5(wide, 50.0, 10, gamma).value == 2 * B0 * 10
+    capped = theorem_5(wide, 7.0, T, gamma, width="capped").theorem_value
+    beta = B + NOISE_STD * math.sqrt(2 * (G1 + math.log(1 / DELTA)))
+    assert capped == pytest.approx(2 * (math.sqrt(7.0 * 3.0) + beta) * ROOT, rel=1e-12)
+
+
+def test_bounds_grow_with_corruption() -> None:
+    for bound in (
+        lambda C: theorem_5(KNOWN, C, T, gamma),
+        lambda C: theorem_9(KNOWN, C, T, gamma, is_corrupted=True),
+    ):
+        values = [bound(C).theorem_value for C in (0.0, 0.5, 1.0, 1.5, 4.0, 30.0)]
+        assert values == sorted(values)
+
+
+ALL = [
+    lambda known: theorem_5(known, 1.0, 10, gamma),
+    lambda known: theorem_9(known, 1.0, 10, gamma, is_corrupted=True),
+    lambda known: theorem_10(known, 1.0, 10, gamma),
+    lambda known: elimination_time(known, 0.5, gamma, T_max=10),
+    lambda known: simple_regret_horizon(known, 1.0, 0.5, gamma, T_max=10),
+]
+
+
+@pytest.mark.parametrize("bound", ALL)
+def test_another_lam_is_refused(bound: object) -> None:
+    other = ub.Assumptions(KNOWN.kernel, B=B, B0=B0, noise_std=NOISE_STD, lam=0.5)
+    with pytest.raises(ValueError, match=r"lam must be 1 in the regret theorems, got lam=0\.5"):
+        bound(other)
+
+
+@pytest.mark.parametrize("bound", ALL[1:4])
+def test_an_uncapped_liar_is_refused_where_an_instance_is_drawn_at_random(bound: object) -> None:
+    unbounded = ub.Assumptions(KNOWN.kernel, B=B, B0=B0, noise_std=NOISE_STD, c_max=math.inf)
+    with pytest.raises(ValueError, match="c_max must be finite"):
+        bound(unbounded)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: theorem_5(KNOWN, -1.0, 10, gamma), ValueError, "C must be finite and >= 0"),
+        (lambda: theorem_5(KNOWN, 1.0, 0, gamma), ValueError, "T must be >= 1, got T=0"),
+        (lambda: theorem_5(KNOWN, 1.0, 2.5, gamma), TypeError, "T must be an integer"),
+        (lambda: theorem_5(KNOWN, 1.0, 10, gamma, width="wide"), ValueError, "width must be one of"),
+        (lambda: elimination_time(KNOWN, 0.0, gamma), ValueError, "gap must be finite and > 0"),
+        (lambda: elimination_time(KNOWN, 1.0, gamma, alpha=1.8), ValueError, "alpha must be"),
+        (lambda: simple_regret_horizon(KNOWN, 1.0, -2.0, gamma), ValueError, "gap must be"),
+        (lambda: simple_regret_horizon(KNOWN, 1.0, 1.0, gamma, T_max=0), ValueError, "T_max must be"),
+    ],
+)
+def test_bad_numbers_are_refused(call: object, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_the_elimination_time_is_the_first_that_satisfies_lemma_eight() -> None:
+    gap = 1.2
+
+    def left_side(tau: int) -> float:
+        beta = B + NOISE_STD * math.sqrt(2 * (float(gamma(tau - 1)) + math.log(5 / DELTA)))
+        slow = beta + 3 + B0 * math.log(5 / DELTA)
+        return 4 * 2 * slow * math.sqrt(float(gamma(tau)) / tau)
+
+    tau = elimination_time(KNOWN, gap, gamma, T_max=10**7)
+    assert left_side(tau) <= gap / 10 < left_side(tau - 1)
+    assert elimination_time(KNOWN, gap, gamma, T_max=tau) == tau
+    assert elimination_time(KNOWN, gap, gamma, T_max=tau - 1) is None
+
+
+@pytest.mark.parametrize("C", [0.0, 4.0])
+def test_the_simple_regret_horizon_is_the_first_that_satisfies_appendix_c(C: float) -> None:
+    gap = 0.5
+
+    def left_side(tau: int) -> float:
+        beta = B + NOISE_STD * math.sqrt(2 * (float(gamma(tau - 1)) + math.log(1 / DELTA)))
+        return 2 * (C + beta) * math.sqrt(4 * float(gamma(tau)) / tau)
+
+    horizon = simple_regret_horizon(KNOWN, C, gap, gamma, T_max=10**6)
+    assert left_side(horizon) <= gap < left_side(horizon - 1)
+    assert simple_regret_horizon(KNOWN, C, gap, gamma, T_max=horizon - 1) is None
+
+
+def test_the_small_numbers_of_the_layers() -> None:
+    assert [number_of_layers(t) for t in (1, 2, 3, 4, 5, 8, 9, 1024, 1025)] == [
+        1,
+        1,
+        2,
+        2,
+        3,
+        3,
+        4,
+        10,
+        11,
+    ]
+    assert [robust_layer(C) for C in (0.0, 0.5, 1.0, 2.0, 2.5, 4.0, 4.1, 1024.0)] == [
+        1,
+        1,
+        1,
+        1,
+        2,
+        2,
+        3,
+        10,
+    ]
+    assert layer_delta(0.4, 1) == pytest.approx(0.1)
+    assert layer_delta(0.4, 16) == pytest.approx(0.02)
+
+
+# --- measured regret ---------------------------------------------------------------------------------
+# lam = 1, the paper's letter and our widths. One feature, three points and a large B against noise and
+# lies: so the theorems are not vacuous at a T one can play.
+
+LINE = ub.Grid([[-1.0], [0.2], [1.0]])
+LETTER = {"width": "paper", "noise": "paper", "tail": "paper", "gain": "certified"}
+
+
+@pytest.mark.parametrize("options", [LETTER, {}], ids=["letter", "ours"])
+@pytest.mark.parametrize("name", ["hide", "decoy", "whisper"])
+def test_measured_regret_of_algorithm_one_is_at_most_theorem_fives(
+    name: str, options: dict[str, str]
+) -> None:
+    known = ub.Assumptions(ub.Linear(1.0), B=2.0, B0=2.0, noise_std=0.1, delta=0.1, c_max=1.0)
+    T, C = 1500, 2.0
+    bound = theorem_5(known, C, T, ub.MaxInformationGain(known.kernel, LINE.points, 1.0))
+    assert not bound.is_vacuous
+    rng = np.random.default_rng(0)
+    f = random_function(known.kernel, LINE.points, rng, 2.0)
+    algorithm = ub.RobustGPUCB(LINE, known, C=C, **options)
+    lie = liars(known.kernel, LINE.points, f, rng)[name]
+    world = Game(f, 0.1, rng, lie, C, 1.0, is_strong=True)
+    for _ in range(T):
+        world.round(algorithm)
+    assert 0.0 < world.regret <= bound.value
+
+
+@pytest.mark.parametrize("options", [LETTER, {}], ids=["letter", "ours"])
+@pytest.mark.parametrize("name", ["honest", "hide", "rare"])
+def test_measured_regret_of_fast_slow_is_at_most_theorem_nines(
+    name: str, options: dict[str, str]
+) -> None:
+    known = ub.Assumptions(ub.Linear(1.0), B=20.0, B0=20.0, noise_std=0.1, delta=0.1, c_max=0.5)
+    T, C = 600, 2.0
+    gamma_of_line = ub.MaxInformationGain(known.kernel, LINE.points, 1.0)
+    bound = theorem_9(known, C, T, gamma_of_line, is_corrupted=name != "honest")
+    # the corrupted case's 40 alpha bS sqrt(4 N gamma T) exceeds 2 B0 T at any T one can play here
+    assert bound.is_vacuous == (name != "honest")
+    rng = np.random.default_rng(0)
+    f = random_function(known.kernel, LINE.points, rng, 20.0)
+    algorithm = ub.FastSlowGPUCB(LINE, known, C=C, seed=5, **options)
+    lie = liars(known.kernel, LINE.points, f, rng)[name]
+    world = Game(f, 0.1, rng, lie, C, 0.5)
+    for _ in range(T):
+        world.round(algorithm)
+    assert 0.0 < world.regret <= bound.value
+    assert world.regret <= theorem_9(known, C, T, gamma_of_line, is_corrupted=False).value
+
+
+@pytest.mark.parametrize("options", [LETTER, {}], ids=["letter", "ours"])
+@pytest.mark.parametrize("name", ["hide", "rare"])
+def test_measured_regret_of_the_layers_is_at_most_theorem_tens(
+    name: str, options: dict[str, str]
+) -> None:
+    known = ub.Assumptions(ub.Linear(1.0), B=20.0, B0=20.0, noise_std=0.1, delta=0.1, c_max=0.5)
+    T, C = 1500, 2.0
+    bound = theorem_10(known, C, T, ub.MaxInformationGain(known.kernel, LINE.points, 1.0))
+    assert not bound.is_vacuous
+    rng = np.random.default_rng(0)
+    f = random_function(known.kernel, LINE.points, rng, 20.0)
+    algorithm = ub.LayeredGPUCB(LINE, known, T=T, seed=5, **options)
+    lie = liars(known.kernel, LINE.points, f, rng)[name]
+    world = Game(f, 0.1, rng, lie, C, 0.5)
+    for _ in range(T):
+        world.round(algorithm)
+    assert 0.0 < world.regret <= bound.value
