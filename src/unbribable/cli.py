@@ -86,14 +86,15 @@ def demo(
     columns = {
         "learner": "learner",
         "games": "games",
-        "near_optimum": f"last {setting['last']} of {setting['rounds']} queries near x*",
-        "found_optimum": "recommends a point near x*",
+        "near_optimum": f"last {setting['last']} of {setting['rounds']} near x*",
+        "found_optimum": "found x*",
         "simple_regret": "simple regret",
         "regret": "regret",
         "spent": "spent",
     }
     title = f"Readings near x* are lowered by a third until C = {setting['corruption']:g} is spent"
     print_table(title, columns, data["learners"])
+    typer.echo("found x*: share of the games whose recommended point is near x*")
     for file in data["files"]:
         typer.echo(f"wrote {file}")
 

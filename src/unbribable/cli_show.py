@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -29,9 +29,10 @@ def print_table(title: str, columns: Mapping[str, str], rows: Sequence[Mapping[s
     if not console.is_terminal:
         console.width = 120
     table = Table(title=title, title_justify="left", show_header=any(columns.values()))
-    for key, heading in columns.items():
+    for k, (key, heading) in enumerate(columns.items()):
         is_number = any(_is_number(row[key]) for row in rows) and any(columns.values())
-        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=k == 0)
     for row in rows:
         table.add_row(*(_words(row[key]) for key in columns))
     console.print(table)

@@ -205,6 +205,6 @@ def test_the_bracket_still_knows_something_after_ten_readings_nobody_asked_about
         bracket.moved(i, update, np.sqrt(posterior.var))
     truth = exact(posterior, 5.0, 1.0)
     capped = shift_capped(5.0, 1.0, 1.0, np.sqrt(posterior.var))
-    assert np.all(bracket.high <= capped * (1 + 1e-9))
+    assert np.all(bracket.high <= capped * (1 + 1.01e-6))  # the drift tolerance is added
     assert np.any(bracket.high < 0.5 * capped)  # better than the closed form somewhere
     assert np.any(bracket.low[truth > 0] > 0.0)

@@ -215,7 +215,7 @@ def test_the_next_check_mends_a_drifted_posterior() -> None:
     is_rebuilt = False
     for k in range(CHECK_EVERY):
         assert not is_rebuilt
-        readings.append((points[k % len(points)], 0.1 * (k % 3), LAM))
+        readings.append((points[0], 0.1 * (k % 3), LAM))
         is_rebuilt = posterior.observe(*readings[-1]).is_rebuilt
         if is_rebuilt:
             break

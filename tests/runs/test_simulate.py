@@ -160,6 +160,14 @@ def test_every_learner_meets_the_same_noise(seed):
     assert len(noises) == 1
 
 
+def test_the_adversary_draws_from_a_stream_of_its_own():
+    f = objective()
+    environment = world(RandomLies(std=NOISE_STD), f=f, C=1e3)
+    columns = play(learner("GP-UCB"), environment, seed=5).columns
+    assert columns["c"][0] == generator(5, "adversary").normal(0.0, NOISE_STD)
+    assert not set(columns["c"]) & set(columns["noise"])
+
+
 def test_another_seed_is_another_noise():
     assert game(seed=0).columns["noise"].tobytes() != game(seed=1).columns["noise"].tobytes()
 
@@ -231,6 +239,16 @@ def test_the_coverage_flags_agree_with_a_check_of_every_round(who, name):
         assert all(flags)
     if who == "GP-UCB" and name == "flip":
         assert not all(flags)
+
+
+def test_the_coverage_flags_do_not_forget_a_time_when_the_truth_was_outside():
+    """Lies at first, the truth for long after: the last bounds hold it again, some did not."""
+    f = objective()
+    algorithm = ub.GPUCB(ub.Grid(f.X), assumptions(f))
+    record = play(algorithm, world(Flip(f), f=f, C=1.5), 100)
+    main = algorithm.instances["main"]
+    assert (np.abs(f.f - main.mu) <= main.width).all()
+    assert record.meta["covered"] == {"main": False}
 
 
 def test_a_learner_that_finds_out_warns_and_the_record_says_when():

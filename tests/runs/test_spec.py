@@ -72,12 +72,20 @@ BAD = [
     (changed("objective.candidates.kind", "x"), ValueError, ["'grid', 'sobol', 'uniform'"]),
     (changed("assumptions.lam", 0), ValueError, ["assumptions.lam must be", "> 0"]),
     (changed("assumptions.B", "max"), ValueError, ["assumptions.B must be one of 'norm'"]),
-    (changed("assumptions.kernel", {**MATERN, "nu": 1.5}), ValueError, ["assumptions.B must be a number"]),
+    (
+        changed("assumptions.kernel", {**MATERN, "nu": 1.5}),
+        ValueError,
+        ["assumptions.B must be a number"],
+    ),
     (changed("algorithms", []), TypeError, ["algorithms must be a list that is not empty"]),
     (changed("algorithms.0.kind", "UCB"), ValueError, ["algorithms[0].kind must be one of 'GPUCB'"]),
     (changed("algorithms.1.width", "wide"), ValueError, ["algorithms[1].width", "'exact', 'capped'"]),
     (changed("algorithms.1.alpha", 2), ValueError, ["got algorithms[1].alpha"]),
-    (changed("algorithms.1.beta", {"kind": "log"}), ValueError, ["algorithms[1].beta.kind", "'sqrt_log'"]),
+    (
+        changed("algorithms.1.beta", {"kind": "log"}),
+        ValueError,
+        ["algorithms[1].beta.kind", "'sqrt_log'"],
+    ),
     (changed("algorithms.1.C_factor", 0), ValueError, ["algorithms[1].C_factor must be", "> 0"]),
     (changed("algorithms.1.kind", "GPUCB"), ValueError, ["labels of algorithms must be distinct"]),
     (changed("adversaries.0.kind", "TopK"), ValueError, ["adversaries[0].kind", "'top_k'"]),
@@ -99,7 +107,9 @@ BAD = [
         ["'halfspace', 'offset'", "got adversaries[0].target.centre"],
     ),
     (
-        changed("adversaries.0", {"kind": "instance_targeting", "instance": "slow", "base": {"kind": "flip"}}),
+        changed(
+            "adversaries.0", {"kind": "instance_targeting", "instance": "slow", "base": {"kind": "flip"}}
+        ),
         ValueError,
         ["adversaries[0].threat must be 'strong'"],
     ),

@@ -2,11 +2,10 @@
 
 import json
 
-import numpy as np
 import pytest
 
+from runs.sweeps import assert_same, records
 from unbribable.runs import cluster, play
-from unbribable.runs.record import Record
 from unbribable.runs.spec import read_spec
 from unbribable.runs.sweep import Tally, failures, sweep
 
@@ -30,21 +29,6 @@ def spec(n_seeds=3, **changes):
             **changes,
         }
     )
-
-
-def records(directory):
-    return {path.stem: Record.load(path) for path in sorted((directory / "runs").glob("*.npz"))}
-
-
-def assert_same(one, two):
-    """Bit for bit, but for the time it took."""
-    assert one.keys() == two.keys()
-    for key, record in one.items():
-        assert record.meta == two[key].meta
-        assert record.columns.keys() == two[key].columns.keys()
-        for name, column in record.columns.items():
-            if name != "seconds":
-                np.testing.assert_array_equal(column, two[key].columns[name])
 
 
 def test_a_sweep_writes_every_run_once_and_lists_them(tmp_path):

@@ -173,10 +173,12 @@ class Algorithm(ABC):
         if query is None:
             index = self.domain.index_of(x)
             learner = self._drawn().learner
+            self._foresee(learner)
             self.t += 1
             reading = Reading(self.t, index, y, learner, lam, math.nan, is_foreign=True)
         else:
             asked = self._pending_query(query)
+            self._foresee(asked.instance)
             lcb = asked.mu - asked.width
             reading = Reading(asked.id, asked.index, y, asked.instance, lam, lcb, is_foreign=False)
             del self._pending[asked.id]
@@ -273,9 +275,9 @@ class Algorithm(ABC):
         seed = Seed.from_plain(state["seed"])
         if self._is_seed_given and seed != self.seed:
             raise ValueError("the seed must be the saved one (or left out), got another seed")
-        readings, pending = load_readings(state, self.domain, self.instances)
+        t, readings, pending = load_readings(state, self.domain, self.instances)
         self.seed = seed
-        self.t = checks.integer("t", state["t"], at_least=0)
+        self.t = t
         for reading in readings:
             self._take(reading)
         self._pending = {query.id: query for query in pending}
@@ -284,17 +286,10 @@ class Algorithm(ABC):
     # --- inside --------------------------------------------------------------------------------
 
     def _identity(self) -> dict[str, Any]:
-        a = self.assumptions
         return {
             "algorithm": type(self).__name__,
             "domain": self.domain.fingerprint,
-            "kernel": repr(a.kernel),
-            "B": a.B,
-            "B0": a.B0,
-            "noise_std": a.noise_std,
-            "lam": a.lam,
-            "delta": a.delta,
-            "c_max": "inf" if math.isinf(a.cap) else a.cap,
+            **self.assumptions.to_plain(),
             **self.parameters,
             **self.options.to_dict(),
         }
@@ -344,16 +339,19 @@ class Algorithm(ABC):
         return asked
 
     def _lam_of(self, noise_std: Any) -> float:
-        a = self.assumptions
         if noise_std is None:
-            return a.lam
-        noise_std = checks.real("noise_std", noise_std, above=0.0)
-        if a.noise_std == 0.0 or self._gamma is not None:
+            return self.assumptions.lam
+        if self._gamma is not None:
             raise ValueError(
-                "noise_std of a reading needs an assumed noise_std > 0 and gain='realised', "
-                f"got noise_std={noise_std} with assumed {a.noise_std} and gain={self.options.gain!r}"
+                "gain must be 'realised' where a reading has a noise_std of its own, got gain='certified'"
             )
-        return float(a.lam * (noise_std / a.noise_std) ** 2)
+        return self.assumptions.lam_of(noise_std)
+
+    def _foresee(self, label: str | None) -> None:
+        """Let a given beta fail now if it is going to, before anything has changed."""
+        if label is not None and callable(self.options.beta):
+            for instance in self._learners(label):
+                self.options.beta_at(instance.n_readings + 2)
 
     def _take(self, reading: Reading) -> None:
         """Let the instance the reading belongs to learn from it. The only place that learns."""

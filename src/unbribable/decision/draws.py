@@ -26,8 +26,7 @@ class Seed:
             entropy = seed.entropy
             if entropy is None:
                 raise ValueError("seed must have entropy, got a SeedSequence without")
-            whole = tuple(int(e) for e in entropy) if not isinstance(entropy, int) else entropy
-            return cls(whole, tuple(int(k) for k in seed.spawn_key))
+            return cls(_whole(entropy), tuple(int(k) for k in seed.spawn_key))
         return cls(checks.integer("seed", seed, at_least=0))
 
     def uniform(self, t: int) -> float:
@@ -43,6 +42,11 @@ class Seed:
     @classmethod
     def from_plain(cls, plain: Any) -> "Seed":
         """Back from `to_plain`."""
-        entropy = plain["entropy"]
-        whole = entropy if isinstance(entropy, int) else tuple(entropy)
-        return cls(whole, tuple(plain["spawn_key"]))
+        keys = tuple(checks.integer("spawn_key", key, at_least=0) for key in plain["spawn_key"])
+        return cls(_whole(plain["entropy"]), keys)
+
+
+def _whole(entropy: Any) -> int | tuple[int, ...]:
+    if isinstance(entropy, list | tuple | np.ndarray):
+        return tuple(checks.integer("entropy", part, at_least=0) for part in entropy)
+    return checks.integer("entropy", entropy, at_least=0)

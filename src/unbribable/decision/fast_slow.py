@@ -54,7 +54,7 @@ class FastSlowGPUCB(Algorithm):
         super().__init__(domain, assumptions, Options(**options), seed)
         self.C = checks.real("C", C, above=0.0)
         self.alpha = checks.real("alpha", alpha, above=1.8)
-        self.with_all = bool(with_all)
+        self.with_all = checks.truth("with_all", with_all)
         cap = checks.real("c_max", assumptions.cap, above=0.0)
         self.p = min(1.0, 1.0 / self.C)
         share = assumptions.delta / 5.0
@@ -118,7 +118,9 @@ class FastSlowGPUCB(Algorithm):
         return bool((lower > upper + self.assumptions.tolerance).any())
 
     def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
-        threat = checks.choice("threat", threat or "weak", ("none", "weak", "strong"))
+        threat = checks.choice(
+            "threat", "weak" if threat is None else threat, ("none", "weak", "strong")
+        )
         if C is not None:
             raise ValueError(f"C must be left out, it is {self.C} by construction, got C={C}")
         share = self.assumptions.delta / 5.0

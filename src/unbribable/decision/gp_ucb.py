@@ -52,7 +52,7 @@ class GPUCB(_OneInstance):
         return {}
 
     def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
-        threat = checks.choice("threat", threat or "none", ("none",))
+        threat = checks.choice("threat", "none" if threat is None else threat, ("none",))
         if C is not None:
             raise ValueError(f"C must be left out, GP-UCB tolerates no corruption, got C={C}")
         probability = 1.0 - self.assumptions.delta
@@ -82,7 +82,9 @@ class RobustGPUCB(_OneInstance):
         return {"C": self.C}
 
     def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
-        threat = checks.choice("threat", threat or "strong", ("none", "weak", "strong"))
+        threat = checks.choice(
+            "threat", "strong" if threat is None else threat, ("none", "weak", "strong")
+        )
         if C is not None:
             raise ValueError(f"C must be left out, it is {self.C} by construction, got C={C}")
         words = f"against any adversary, weak or strong, with total corruption at most {self.C:g}"

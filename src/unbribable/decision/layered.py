@@ -120,7 +120,9 @@ class LayeredGPUCB(Algorithm):
         return self._layers[-1].is_crossed or not self.maximisers[-1].any()
 
     def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
-        threat = checks.choice("threat", threat or "weak", ("none", "weak", "strong"))
+        threat = checks.choice(
+            "threat", "weak" if threat is None else threat, ("none", "weak", "strong")
+        )
         probability = 1.0 - self.assumptions.delta / 2.0
         if threat == "strong":
             return self._strong_guarantee(C, probability)

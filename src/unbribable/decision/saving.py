@@ -1,6 +1,5 @@
 """An algorithm's state as plain data, and back; nothing is trusted that is not checked."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -63,6 +62,9 @@ def check_identity(state: Mapping[str, Any], identity: dict[str, Any]) -> None:
     if not isinstance(state, Mapping) or state.get("format") != FORMAT:
         found = state.get("format") if isinstance(state, Mapping) else state
         raise ValueError(f"state must have format {FORMAT}, got {found!r}")
+    for key in ("identity", "seed", "t", "readings", "pending"):
+        if key not in state:
+            raise ValueError(f"state must have the key {key!r}, got {list(state)}")
     for name, value in identity.items():
         then = state["identity"].get(name)
         if then != value:
@@ -71,9 +73,12 @@ def check_identity(state: Mapping[str, Any], identity: dict[str, Any]) -> None:
 
 def load_readings(
     state: Mapping[str, Any], domain: Grid, labels: Mapping[str, Any]
-) -> tuple[list[Reading], list[Query]]:
-    """Readings and pending queries, each checked, before anything is learned from them."""
+) -> tuple[int, list[Reading], list[Query]]:
+    """Round, readings and pending queries, each checked, before anything is learned from them."""
     columns = state["readings"]
+    missing = [name for name in (*_DTYPES, "instance") if name not in columns]
+    if missing:
+        raise ValueError(f"readings must have the columns {missing}, got {list(columns)}")
     plain: dict[str, Any] = {
         name: np.asarray(columns[name], dtype=dtype) for name, dtype in _DTYPES.items()
     }
@@ -93,19 +98,24 @@ def load_readings(
             is_foreign=bool(plain["is_foreign"][k]),
         )
         _check_place(reading.index, reading.instance, domain, labels)
-        if not math.isfinite(reading.y):
-            raise ValueError(f"y must be finite, got y={reading.y} in reading {reading.id}")
+        checks.real("y", reading.y)
         checks.real("lam", reading.lam, above=0.0)
         readings.append(reading)
     queries = []
     for row in state["pending"]:
         _check_place(row["index"], row["instance"], domain, labels)
         queries.append(Query(t=row["id"], x=domain.points[row["index"]], **row))
-    return readings, queries
+    t = checks.integer("t", state["t"], at_least=0)
+    ids = [reading.id for reading in readings] + [query.id for query in queries]
+    if len(set(ids)) < len(ids):
+        raise ValueError(f"an id must be told or pending once, got ids {sorted(ids)}")
+    if ids and not 1 <= min(ids) <= max(ids) <= t:
+        raise ValueError(f"t must be at least every id, got t={t} with ids {min(ids)}..{max(ids)}")
+    return t, readings, queries
 
 
-def _check_place(index: int, label: str | None, domain: Grid, labels: Mapping[str, Any]) -> None:
+def _check_place(index: int, label: Any, domain: Grid, labels: Mapping[str, Any]) -> None:
     if not 0 <= index < domain.n:
         raise ValueError(f"index must be in 0..{domain.n - 1}, got index={index}")
-    if label is not None and label not in labels:
+    if label is not None and not (isinstance(label, str) and label in labels):
         raise ValueError(f"instance must be one of {list(labels)} or None, got instance={label!r}")

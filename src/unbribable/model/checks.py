@@ -21,6 +21,7 @@ def real(
     *,
     above: float | None = None,
     at_least: float | None = None,
+    at_most: float | None = None,
     below: float | None = None,
     may_be_inf: bool = False,
 ) -> float:
@@ -34,7 +35,12 @@ def real(
         value = value[()]
     if isinstance(value, _TRUTHS) or not isinstance(value, _REALS):
         raise TypeError(f"{name} must be a real number, got {name}={value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(
+            f"{name} must fit into float64, got an integer of {len(str(value))} digits"
+        ) from None
     rules = []
     if not may_be_inf:
         rules.append(("finite", math.isfinite(number)))
@@ -42,6 +48,8 @@ def real(
         rules.append((f"> {above:g}", number > above))
     if at_least is not None:
         rules.append((f">= {at_least:g}", number >= at_least))
+    if at_most is not None:
+        rules.append((f"<= {at_most:g}", number <= at_most))
     if below is not None:
         rules.append((f"< {below:g}", number < below))
     if math.isnan(number) or not all(kept for _, kept in rules):
@@ -57,6 +65,13 @@ def integer(name: str, value: Any, *, at_least: int) -> int:
     if value < at_least:
         raise ValueError(f"{name} must be >= {at_least}, got {name}={int(value)}")
     return int(value)
+
+
+def truth(name: str, value: Any) -> bool:
+    """The value as a bool, if it is one."""
+    if not isinstance(value, _TRUTHS):
+        raise TypeError(f"{name} must be True or False, got {name}={value!r}")
+    return bool(value)
 
 
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from unbribable.model.checks import Floats
 
 
 class Grid:
-    """A finite domain: n distinct candidates with d finite coordinates. Frozen.
+    """A finite domain: n distinct candidates with d finite coordinates, read-only.
 
     Args:
         points: Array-like of shape (n, d). One-dimensional candidates are a column,

@@ -16,9 +16,13 @@ Scale = float | tuple[float, ...]
 
 def check_scale(name: str, value: Any) -> Scale:
     """A positive number, or one positive number per coordinate, as plain hashable data."""
-    if np.ndim(value) == 0:
+    if not isinstance(value, list | tuple | np.ndarray) or (
+        isinstance(value, np.ndarray) and not value.ndim
+    ):
         return checks.real(name, value, above=0.0)
     entries = checks.array(name, value, ndim=1)
+    if not len(entries):
+        raise ValueError(f"{name} must be a number, or one per coordinate, got {name}={value!r}")
     return tuple(checks.real(f"{name}[{k}]", entry, above=0.0) for k, entry in enumerate(entries))
 
 
@@ -124,6 +128,8 @@ class Matern(Stationary):
             return (1.0 + s) * np.exp(-s)
         if self.nu == 2.5:
             return (1.0 + s + s * s / 3.0) * np.exp(-s)
+        if self.nu > 100.0:
+            return _matern_of_large_nu(self.nu, r2)
         return matern_by_bessel(self.nu, s)
 
 
@@ -143,6 +149,27 @@ def matern_by_bessel(nu: float, s: Floats) -> Floats:
         term = term * (s * s / 4.0) / (j * (j - nu))
         series = series + term
     return np.minimum(np.where(np.isfinite(bessel), np.exp(log_value), series), 1.0)
+
+
+def _matern_of_large_nu(nu: float, r2: Floats) -> Floats:
+    """The same function for large nu, where K_nu itself overflows.
+
+    Debye's uniform expansion of K_nu(nu z), z = r sqrt(2 / nu), over Stirling's series of Gamma(nu):
+    with w = sqrt(1 + z^2) all that is large cancels, and ln k = nu (1 - w + ln((1 + w) / 2)) -
+    ln(w) / 2 + O(1 / nu). The terms kept leave an error below 1e-10 for nu > 100.
+    """
+    z2 = 2.0 * r2 / nu
+    w = np.sqrt(1.0 + z2)
+    excess = z2 / (1.0 + w)  # w - 1
+    t = 1.0 / w
+    t2 = t * t
+    u1 = t * (3.0 - 5.0 * t2) / 24.0
+    u2 = t2 * (81.0 - 462.0 * t2 + 385.0 * t2**2) / 1152.0
+    u3 = t * t2 * (30375.0 - 369603.0 * t2 + 765765.0 * t2**2 - 425425.0 * t2**3) / 414720.0
+    debye = 1.0 - u1 / nu + u2 / nu**2 - u3 / nu**3
+    stirling = 1.0 / (12.0 * nu) - 1.0 / (360.0 * nu**3)
+    log_value = nu * (np.log1p(excess / 2.0) - excess) - 0.5 * np.log(w) + np.log(debye) - stirling
+    return np.minimum(np.exp(log_value), 1.0)
 
 
 @dataclass(frozen=True)

@@ -171,10 +171,11 @@ def legend_below(
 
 
 def wrapped(text: str, inches: float) -> str:
-    """The text broken into lines that fit into the width at 8 pt."""
+    """The text broken into lines that fit into the width at 8 pt; never around an equals sign."""
     limit = max(10, int(inches / 0.06))
-    lines = [textwrap.fill(line, limit, break_long_words=False) for line in text.split("\n")]
-    return "\n".join(lines)
+    parts = text.replace(" = ", "\u00a0=\u00a0").split("\n")
+    lines = [textwrap.fill(part, limit, break_long_words=False) for part in parts]
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def round_axis(ax: "Axes", T: int) -> None:

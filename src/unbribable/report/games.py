@@ -179,6 +179,8 @@ def load(directory: str | Path) -> Collection:
             skipped.append(Skipped(path.name, "not of the last sweep: its run is not in spec.json"))
             continue
         try:
+            if not zipfile.is_zipfile(path):  # asked first: np.load would leave the file open
+                raise ValueError("not an npz file, or cut off")
             record = Record.load(path)
             cell, game = cell_of(record), reduced(record, path)
         except _BROKEN as error:

@@ -155,7 +155,8 @@ def _power_law(ax: "Axes", line: Scaling, look: Look) -> None:
     error = np.nan_to_num(line.standard_error[is_shown])
     label = line.algorithm
     if line.fit is not None:
-        label = f"{label}: slope {f'{line.fit.slope:.2f}'.replace('-', '−')}"
+        number = f"{round(line.fit.slope, 2) + 0.0:.2f}"  # + 0.0: no minus in front of zero
+        label = f"{label}: slope {number.replace('-', '−')}"
         ends = np.array([x.min(), x.max()])
         ax.plot(ends, line.fit.at(ends), color=look.colour, linestyle=look.line, linewidth=1.0)
     ax.errorbar(
@@ -211,4 +212,4 @@ def _seeds(n: Sequence[int]) -> str:
     low, high = min(n), max(n)
     if low < high:
         return f"{low} to {high} seeds"
-    return f"{high} seeds" if high > 1 else "one seed"
+    return f"{high} seeds" if high > 1 else "the only seed"

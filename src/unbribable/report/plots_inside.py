@@ -85,7 +85,8 @@ def instances(panels: Mapping[str, Plays], *, n_seeds: int) -> "Figure":
     if any(plays.detected is not None for plays in panels.values()):
         handles.append(Line2D([], [], color=BLACK, linewidth=1.2, linestyle="--"))
         words.append("median round of detection, where detected")
-    note = f"who learns from the round; mean of {n_seeds} seed{'s' * (n_seeds > 1)}"
+    of = f"mean of {n_seeds} seeds" if n_seeds > 1 else "one seed"
+    note = f"who learns from the round; {of}"
     legend_below(figure, handles, words, note)
     return figure
 
@@ -118,6 +119,8 @@ def maximisers(
         round_axis(ax, max(int(curve.rounds[-1]) for curve in curves.values()))
         ax.set_yscale("symlog", linthresh=1.0, linscale=0.4)
         ticks = [0.0, *(m * 10.0**e for e in range(6) for m in (1, 3) if m * 10.0**e <= top)]
+        if top > 1.5 * ticks[-1]:
+            ticks.append(float(top))
         ax.yaxis.set_major_locator(FixedLocator(ticks))
         ax.yaxis.set_minor_locator(NullLocator())
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -142,7 +145,10 @@ def coverage(panels: Mapping[str, Sequence[Coverage]]) -> "Figure":
     names = list(dict.fromkeys(_name(row) for rows in panels.values() for row in rows))
     place = {name: -k for k, name in enumerate(names)}
     n_columns = min(3, len(panels))
-    figure, axes = panel_grid(len(panels), height=0.45 + 0.18 * len(names), n_columns=n_columns)
+    titles = {title: wrapped(title, 1.8) for title in panels}
+    n_lines = 1 + max(title.count("\n") for title in titles.values())
+    height = 0.35 + 0.17 * n_lines + 0.18 * len(names)
+    figure, axes = panel_grid(len(panels), height=height, n_columns=n_columns)
     for k, (ax, (title, rows)) in enumerate(zip(axes, panels.items(), strict=True)):
         for row in rows:
             y, value = place[_name(row)], row.share.value
@@ -155,7 +161,7 @@ def coverage(panels: Mapping[str, Sequence[Coverage]]) -> "Figure":
             )
         for delta in {row.delta for row in rows if row.delta is not None}:
             ax.axvline(1.0 - delta, color=BLACK, linewidth=0.8, linestyle="--", zorder=0.5)
-        ax.set_title(wrapped(title, 1.8))
+        ax.set_title(titles[title])
         ax.set_xlim(0.0, 1.0)
         ax.set_xticks([0.0, 0.5, 1.0], ["0", "0.5", "1"])
         ax.set_ylim(0.6 - len(names), 0.6)
@@ -163,7 +169,8 @@ def coverage(panels: Mapping[str, Sequence[Coverage]]) -> "Figure":
             [place[name] for name in names], names if k % n_columns == 0 else [""] * len(names)
         )
         ax.tick_params(axis="y", length=0.0)
-    label_outer(axes, "share of the games\nin which the bounds held", "")
+    for ax in axes[(len(axes) - 1) // n_columns * n_columns :]:
+        ax.set_xlabel("share of the games\nin which the bounds held")
     add_height(figure, 2.0)
     handles = [
         Line2D([], [], color=BLUE, marker="o"),

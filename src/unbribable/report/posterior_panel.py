@@ -88,7 +88,14 @@ def posterior_panel(
     if not 1 <= t <= record.T:
         raise ValueError(f"t must be 1..{record.T}, the rounds of the record, got t={t}")
     order = np.argsort(x, kind="stable")
-    values = [np.asarray(value, dtype=np.float64)[order] for value in (f, mu, width)]
+    values = []
+    for name, given in (("f", f), ("mu", mu), ("width", width)):
+        value = np.asarray(given, dtype=np.float64)
+        if value.shape != x.shape:
+            raise ValueError(
+                f"{name} must have one value a candidate, {x.shape}, got shape {value.shape}"
+            )
+        values.append(value[order])
     run = record.meta.get("run", {})
     return PosteriorPanel(
         x=x[order],

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.draws import Seed
 from unbribable.decision.fast_slow import FastSlowGPUCB
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB
@@ -119,9 +120,11 @@ def build_algorithm(
     plain: Plain, domain: Grid, assumptions: Assumptions, T: int, seed: int
 ) -> Algorithm:
     """The learner a table describes, with its own stream of the seed."""
+    secret = stream(seed, "algorithm")
     algorithm: Algorithm = ALGORITHMS[plain["kind"]].build(
-        domain, assumptions, _options(plain), T, stream(seed, "algorithm")
+        domain, assumptions, _options(plain), T, secret
     )
+    algorithm.seed = Seed.of(secret)  # GP-UCB draws nothing and takes none, but its record has one
     return algorithm
 
 

@@ -1,6 +1,7 @@
 """What a game leaves behind: plain arrays and JSON, readable without the library."""
 
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,8 @@ class Record:
     (T, n_layers)); `meta` plain JSON data about the whole game.
 
     Columns: index, x (T, d), f, noise, c, y_tilde, charge, instance (index into
-    meta["instances"], -1 where nobody learned), mu, sigma, width, ucb, lower, upper (valid bounds
-    at the point when it was chosen), seconds.
+    meta["instances"], -1 where nobody learned), mu, sigma, width, ucb, lower, upper (the interval of
+    the instance that played, at the point when it was chosen), seconds.
     """
 
     columns: dict[str, np.ndarray]
@@ -59,16 +60,21 @@ class Record:
     def save(self, path: str | Path) -> Path:
         """Write an npz file: every column an array, `meta` a JSON string. Atomic: all or nothing."""
         path = Path(path)
-        temporary = path.with_name(f".{path.name}.{id(self)}.tmp")
-        with temporary.open("wb") as file:
-            np.savez_compressed(file, meta=np.array(json.dumps(self.meta)), **self.columns)  # type: ignore[arg-type]
-        temporary.replace(path)
+        meta = np.array(json.dumps(self.meta))
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            try:
+                np.savez_compressed(file, meta=meta, **self.columns)  # type: ignore[arg-type]
+                file.close()
+                Path(file.name).replace(path)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
         return path
 
     @classmethod
     def load(cls, path: str | Path) -> "Record":
         """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
+        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             meta: Mapping[str, Any] = json.loads(str(file["meta"]))
             if meta.get("format") != FORMAT:
                 raise ValueError(f"a record must have format {FORMAT}, got {meta.get('format')!r}")

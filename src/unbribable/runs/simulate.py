@@ -1,5 +1,6 @@
 """Play one game: the only place where learner and world meet."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -76,6 +77,8 @@ def simulate(
             columns["maximisers"][k] = algorithm.maximisers.sum(axis=1)
         if on_round is not None:
             on_round(k + 1)
+    columns["x"] = environment.objective.X[columns["index"]]
+    columns["x"] = environment.objective.X[columns["index"]]
     return Record(columns, _meta(algorithm, environment, T, seed))
 
 
@@ -97,9 +100,11 @@ def _meta(algorithm: Algorithm, environment: Environment, T: int, seed: int) -> 
         "recommended": best.index,
         "f_recommended": float(objective.f[best.index]),
         "certificate": best.regret_bound,
+        "certificate_threat": best.threat,
         "adversary": type(environment.adversary).__name__,
         "threat": environment.threat,
         "C": environment.C,
+        "c_max": environment.c_max if math.isfinite(environment.c_max) else "inf",
         "spent": environment.ledger.spent,
         "noise_std": environment.noise_std,
         "detected": algorithm.detected,

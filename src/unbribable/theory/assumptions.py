@@ -57,6 +57,33 @@ class Assumptions:
         """Slack with which bounds are compared where a decision hangs on it."""
         return 1e-9 * max(1.0, self.B)
 
+    def lam_of(self, noise_std: Any) -> float:
+        """The fictitious noise of a reading with a noise_std of its own: lam * (noise_std / assumed)^2.
+
+        So noise_std / sqrt(lam), which the noise width needs, is the same for every reading.
+        """
+        noise_std = checks.real("noise_std", noise_std, above=0.0)
+        ratio = noise_std / self.noise_std if self.noise_std > 0.0 else math.inf
+        lam = float(self.lam * (ratio * ratio))
+        if not 0.0 < lam < math.inf:
+            raise ValueError(
+                "noise_std of a reading must be within reach of the assumed one (which is > 0), "
+                f"got noise_std={noise_std} with assumed {self.noise_std}"
+            )
+        return lam
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON-able data."""
+        return {
+            "kernel": repr(self.kernel),
+            "B": self.B,
+            "B0": self.B0,
+            "noise_std": self.noise_std,
+            "lam": self.lam,
+            "delta": self.delta,
+            "c_max": "inf" if math.isinf(self.cap) else self.cap,
+        }
+
     def in_words(self) -> str:
         """The assumptions as sentences a user can check against their problem."""
         cap = "is not capped" if math.isinf(self.cap) else f"is at most {self.cap:g}"

@@ -89,7 +89,12 @@ class Environment:
             left=self.ledger.left,
             c_max=self.c_max,
         )
-        granted, charge = self.ledger.charge(self.adversary.commit(view, self._adversary_rng))
+        wanted = np.asarray(self.adversary.commit(view, self._adversary_rng), dtype=np.float64)
+        if wanted.shape != points.shape:
+            raise ValueError(
+                f"commit must return one corruption per point, shape {points.shape}, got {wanted.shape}"
+            )
+        granted, charge = self.ledger.charge(wanted)
         self._committed = points, granted, charge
 
     def answer(self, index: int, instance: str | None = None) -> Observation:

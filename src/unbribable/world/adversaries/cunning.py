@@ -74,8 +74,7 @@ class WidthAware(Adversary):
 class Silent(Adversary):
     """Another attack's lies, cut so that no reading stands out.
 
-    The told value stays within `n_std` noise standard deviations of the truth, so every residual
-    looks like noise.
+    No lie exceeds `n_std` standard deviations of the noise, so each residual looks like noise.
 
     Args:
         base: The attack whose lies are cut.
@@ -85,6 +84,7 @@ class Silent(Adversary):
 
     def __init__(self, base: Adversary, *, noise_std: float, n_std: float = 2.0) -> None:
         self._base = base
+        self.needs_strong = base.needs_strong
         noise_std = checks.real("noise_std", noise_std, above=0.0)
         self._band = checks.real("n_std", n_std, above=0.0) * noise_std
 

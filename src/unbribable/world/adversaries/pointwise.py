@@ -26,7 +26,9 @@ class TopK(Adversary):
         self._is_top = np.zeros(len(objective.f), dtype=np.bool_)
         self._is_top[np.argsort(-objective.f, kind="stable")[:K]] = True
         self._c = np.minimum(checks.real("value", value) - objective.f, 0.0)
-        self._min_probability = checks.real("min_probability", min_probability, at_least=0.0)
+        self._min_probability = checks.real(
+            "min_probability", min_probability, at_least=0.0, at_most=1.0
+        )
 
     def commit(self, view: View, rng: np.random.Generator) -> Floats:
         is_top = self._is_top[view.indices]
@@ -51,7 +53,7 @@ class RandomLies(Adversary):
     def __init__(self, *, std: float, mean: float = 0.0, frequency: float = 1.0) -> None:
         self._std = checks.real("std", std, at_least=0.0)
         self._mean = checks.real("mean", mean)
-        self._frequency = checks.real("frequency", frequency, at_least=0.0)
+        self._frequency = checks.real("frequency", frequency, at_least=0.0, at_most=1.0)
 
     def commit(self, view: View, rng: np.random.Generator) -> Floats:
         size = len(view.indices)
@@ -94,15 +96,26 @@ class HideAndDecoy(Adversary):
 
 
 class ZeroOut(Adversary):
-    """c = -f(x): the told value is pure noise, until the budget is spent [BKS20, App. J]."""
+    """c = -f(x), so that pure noise is told, for the first floor(C / max|f|) rounds [BKS20, App. J].
+
+    Args:
+        objective: The true function. A cap c_max below max|f| leaves some of it in the reading.
+    """
 
     def __init__(self, objective: Objective) -> None:
         self._f = objective.f
+        self._height = objective.B0
+        self._n_rounds = 0
 
     def commit(self, view: View, rng: np.random.Generator) -> Floats:
-        if view.left < np.abs(self._f).max():  # only whole rounds: floor(C / max|f|) of them
+        if view.t == 1:
+            self._n_rounds = int(view.left / self._height + 1e-9)
+        if view.t > self._n_rounds:
             return np.zeros(len(view.indices))
         return -self._f[view.indices]
+
+    def reset(self) -> None:
+        self._n_rounds = 0
 
 
 def default_decoy(objective: Objective, distance: float) -> int:

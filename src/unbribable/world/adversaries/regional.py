@@ -94,8 +94,8 @@ class AggressiveSubtraction(Adversary):
 class AdaptiveStrength(Adversary):
     """Another attack's lies, weaker while the learner stays in the target, stronger when it leaves.
 
-    The strength is multiplied by (1 - step) when the last `patience` rounds were all in the target,
-    else by (1 + step).
+    The strength multiplies the lies themselves. It is multiplied by (1 - step) when the last `patience`
+    rounds were all in the target, else by (1 + step).
 
     Args:
         base: The attack whose lies are scaled.
@@ -106,6 +106,7 @@ class AdaptiveStrength(Adversary):
 
     def __init__(self, base: Adversary, target: Bools, *, step: float = 0.1, patience: int = 3) -> None:
         self._base = base
+        self.needs_strong = base.needs_strong
         self._target = _region(target, len(target))
         self._step = checks.real("step", step, above=0.0, below=1.0)
         self._patience = checks.integer("patience", patience, at_least=1)
@@ -120,6 +121,7 @@ class AdaptiveStrength(Adversary):
         self._n_inside = self._n_inside + 1 if self._target[index] else 0
         is_won = self._n_inside >= self._patience
         self.strength *= 1.0 - self._step if is_won else 1.0 + self._step
+        self.strength = min(max(self.strength, 1e-6), 1e6)  # a long game must not overflow
 
     def reset(self) -> None:
         self._base.reset()

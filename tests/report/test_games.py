@@ -1,0 +1,134 @@
+"""Directories of records to games: grouping, thinning, promises, and files that cannot be read."""
+
+import json
+
+import numpy as np
+import pytest
+
+from report.hand_made import record, write
+from unbribable.report.games import load, reduced, thinned
+from unbribable.report.promise import is_promised
+
+
+@pytest.mark.parametrize("T", [1, 2, 399, 400, 401, 20_000])
+def test_thinned_rounds_are_few_distinct_and_end_at_the_last(T):
+    rounds = thinned(T)
+    assert len(rounds) == min(T, 400)
+    assert (rounds[0], rounds[-1]) == (1, T)
+    assert (np.diff(rounds) > 0).all()
+
+
+def test_a_reduced_game_keeps_the_cumulated_values_at_its_rounds():
+    regret = np.linspace(0.0, 1.0, 1000)
+    game = reduced(record(regret, charge=np.full(1000, 0.001)))
+    np.testing.assert_allclose(game.regret, np.cumsum(regret)[game.rounds - 1])
+    np.testing.assert_allclose(game.spent, 0.001 * game.rounds)
+    assert game.seconds == pytest.approx(0.01)
+
+
+def test_plays_count_each_instance_and_nobody():
+    game = reduced(record([0.1] * 4, instances=("layer-1", "layer-2"), instance=[0, 1, -1, 0]))
+    assert game.plays.tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1], [2, 1, 1]]
+
+
+def test_games_are_grouped_by_cell_and_sorted_by_seed(tmp_path):
+    write(
+        tmp_path,
+        [
+            record([0.1], seed=1, algorithm="Robust", kind="RobustGPUCB", C_assumed=1.0),
+            record([0.1], seed=1),
+            record([0.1], seed=0),
+            record([0.1, 0.1], seed=0),
+            record([0.1], seed=0, adversary="none", C=0.0),
+        ],
+    )
+    collection = load(tmp_path)
+    assert collection.n_games == 5
+    assert collection.algorithms == ["GP-UCB", "Robust"]
+    found = [
+        (cell.setting.T, cell.setting.adversary, cell.algorithm, [game.seed for game in games])
+        for cell, games in collection.cells.items()
+    ]
+    assert found == [
+        (1, "none", "GP-UCB", [0]),
+        (1, "liar", "GP-UCB", [0, 1]),
+        (1, "liar", "Robust", [1]),
+        (2, "liar", "GP-UCB", [0]),
+    ]
+
+
+def test_a_clean_setting_is_split_by_what_learners_were_told(tmp_path):
+    robust = {"algorithm": "Robust", "kind": "RobustGPUCB", "adversary": "none", "C": 0.0}
+    told = [record([0.1], C_assumed=C, **robust) for C in (8.0, 2.0)]
+    collection = load(write(tmp_path, [*told, record([0.1], adversary="none", C=0.0)]))
+    assert [setting.told for setting in collection.settings] == ["2", "8"]
+    for setting in collection.settings:
+        assert list(collection.in_setting(setting)) == ["GP-UCB", "Robust"]
+    assert collection.n_games == 3
+
+
+def test_broken_files_are_named_and_skipped(tmp_path):
+    write(tmp_path, [record([0.1], seed=0), record([0.2], seed=0)])
+    runs = tmp_path / "runs"
+    whole = (runs / "0000000000000000.npz").read_bytes()
+    (runs / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    (runs / "empty.npz").write_bytes(b"")
+    (runs / "words.npz").write_text("not a record")
+    np.savez(runs / "lacking.npz", meta=np.array(json.dumps({"format": 1})))
+    np.savez(runs / "old.npz", meta=np.array(json.dumps({"format": 0})))
+    collection = load(tmp_path)
+    assert collection.n_games == 1
+    reasons = {skip.file: skip.reason for skip in collection.skipped}
+    assert set(reasons) == {
+        "0000000000000001.npz", "cut.npz", "empty.npz", "words.npz", "lacking.npz", "old.npz",
+    }  # fmt: skip
+    assert "second record of the same cell, seed 0" in reasons["0000000000000001.npz"]
+    assert "format 1, got 0" in reasons["old.npz"]
+
+
+def test_records_of_an_earlier_spec_are_left_out(tmp_path):
+    write(tmp_path, [record([0.1], seed=0), record([0.2], seed=1)])
+    plan = {"name": "by hand", "runs": [{"key": f"{1:016x}", "labels": {}, "game": {}}]}
+    (tmp_path / "spec.json").write_text(json.dumps(plan))
+    collection = load(tmp_path)
+    assert collection.n_games == 1
+    assert [skip.file for skip in collection.skipped] == [f"{0:016x}.npz"]
+
+
+def test_a_folder_of_records_alone_will_do(tmp_path):
+    assert load(write(tmp_path, [record([0.1])]) / "runs").n_games == 1
+
+
+def test_no_records_is_an_error_that_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError, match="directory must be one that exists, got"):
+        load(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"must hold records .*, got none in"):
+        load(tmp_path)
+    (tmp_path / "bad.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"bad\.npz"):
+        load(tmp_path)
+
+
+PROMISES = [
+    ("main", {"C": 0.0}, True),
+    ("main", {"C": 1.0}, False),
+    ("main", {"C": 1.0, "C_assumed": 1.0}, True),
+    ("main", {"C": 1.0, "C_assumed": 0.5}, False),
+    ("main", {"C": 0.0, "norm": 2.1}, False),
+    ("main", {"C": 0.0, "noise_std": 0.2}, False),
+    ("main", {"C": 2.0, "C_assumed": 2.0, "charge": [1.5]}, False),
+    ("fast", {"C": 1.0, "C_assumed": 1.0}, False),
+    ("fast", {"C": 0.0, "C_assumed": 1.0}, True),
+    ("slow", {"C": 1.0, "C_assumed": 1.0}, True),
+    ("slow", {"C": 1.0, "C_assumed": 1.0, "threat": "strong"}, False),
+    ("all", {"C": 1.0, "C_assumed": 1.0, "threat": "strong"}, True),
+    ("layer-1", {"C": 2.0}, True),
+    ("layer-1", {"C": 2.1}, False),
+    ("layer-2", {"C": 2.1}, True),
+    ("layer-2", {"C": 2.1, "threat": "strong"}, False),
+]
+
+
+@pytest.mark.parametrize(("label", "words", "expected"), PROMISES)
+def test_bounds_are_promised_where_their_assumptions_hold(label, words, expected):
+    assert is_promised(record([0.1], **words), label) is expected

@@ -1,0 +1,194 @@
+"""From real games to a report: every file, every figure, and what is said when something is missing."""
+
+import json
+import re
+import struct
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from unbribable.report import report
+from unbribable.report.games import load, plan
+from unbribable.report.replay import replayed_panel
+from unbribable.runs.record import Record
+from unbribable.runs.spec import read_spec
+from unbribable.runs.sweep import sweep
+
+SPEC = {
+    "name": "small",
+    "T": [30, 60],
+    "seeds": 3,
+    "noise_std": 0.05,
+    "budgets": [2.0, 4.0],
+    "objective": {"kind": "figure_1", "n": 40},
+    "assumptions": {"lam": 0.1},
+    "algorithms": [
+        {"label": "GP-UCB", "kind": "GPUCB"},
+        {"label": "Robust", "kind": "RobustGPUCB"},
+        {"label": "Fast-Slow", "kind": "FastSlowGPUCB"},
+        {"label": "Layered", "kind": "LayeredGPUCB"},
+    ],
+    "adversaries": [
+        {"kind": "none"},
+        {"label": "near x*", "kind": "region_subtraction", "radius": 0.12},
+    ],
+}
+N_RUNS = 2 * 3 * (4 * 2 + 2 + 2 * 2)  # horizons, seeds; attacked, clean, clean told each budget
+FIGURES = {
+    "regret_T30", "regret_T60", "regret_against_C", "regret_against_T", "corruption",
+    "instances_fast_slow", "instances_layers", "maximisers", "coverage", "posterior_1", "posterior_2",
+}  # fmt: skip
+TABLES = {"cells", "paired", "slopes", "detection", "coverage"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A sweep with one broken file, its report, and what the report returned."""
+    directory = tmp_path_factory.mktemp("sweep") / "small"
+    sweep(read_spec(SPEC), directory, serial=True)
+    victim = min((directory / "runs").iterdir())
+    victim.write_bytes(victim.read_bytes()[:100])
+    return directory, directory / "report", report(directory), victim
+
+
+def test_the_report_counts_what_it_read_and_names_what_it_did_not(made):
+    _, out, data, victim = made
+    assert data["n_records"] == N_RUNS - 1
+    assert [skip["file"] for skip in data["skipped"]] == [victim.name]
+    assert data["baseline"] == "GP-UCB"
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert f"{N_RUNS - 1} games in" in text
+    assert "1 files skipped, 0 runs failed" in text
+    assert f"skipped `{victim.name}`" in text
+
+
+def test_all_files_are_there_and_listed(made):
+    _, out, data, _ = made
+    expected = {"report.md"} | {f"{name}.csv" for name in TABLES}
+    expected |= {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")}
+    assert {path.name for path in out.iterdir()} == expected
+    assert sorted(data["files"]) == sorted(str(path) for path in out.iterdir())
+
+
+def test_the_data_is_json_and_what_the_tables_hold(made):
+    _, out, data, _ = made
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert set(data["tables"]) == TABLES
+    for name, rows in data["tables"].items():
+        lines = (out / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == len(rows) + 1
+    slopes = {(row["against"], row["algorithm"]) for row in data["tables"]["slopes"]}
+    assert slopes == {(a, b) for a in "CT" for b in ("GP-UCB", "Robust", "Fast-Slow", "Layered")}
+
+
+def test_every_figure_of_the_text_exists(made):
+    _, out, _, _ = made
+    text = (out / "report.md").read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(targets) == 2 * len(FIGURES)
+    assert all((out / target).is_file() for target in targets)
+
+
+def test_figures_are_as_wide_as_a_column_or_a_page_at_200_dpi(made):
+    _, out, _, _ = made
+    for path in out.glob("*.png"):
+        data = path.read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        width, height = struct.unpack(">II", data[16:24])
+        assert width in (680, 1400), path.name
+        assert 300 <= height <= 2200, path.name
+
+
+WORDS = {
+    "regret_T60": [
+        "round t",
+        "(units of f)",
+        "GP-UCB",
+        "Layered",
+        "band: ± 1 standard error",
+        "3 seeds",
+    ],
+    "regret_against_C": ["corruption budget C (units of f)", "slope", "least squares"],
+    "regret_against_T": ["rounds T", "slope"],
+    "corruption": ["corruption spent", "budget C"],
+    "instances_fast_slow": ["fast", "slow", "share of the rounds"],
+    "instances_layers": ["layer-1", "share of the rounds"],
+    "maximisers": ["potential maximisers", "layer-1", "band: smallest to largest seed"],
+    "coverage": ["Clopper", "Robust", "1 − δ"],
+    "posterior_1": ["posterior mean", "corrupted reading", "band: mean ± width", "value (units of f)"],
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_an_svg_says_in_words_what_it_shows(made, name):
+    text = (made[1] / f"{name}.svg").read_text(encoding="utf-8")
+    assert "<text" in text
+    for words in WORDS[name]:
+        assert words in text, words
+
+
+def test_out_and_baseline_are_the_callers_choice(made, tmp_path, monkeypatch):
+    directory = made[0]
+    monkeypatch.setattr("unbribable.report.all_figures", lambda *_: iter(()))  # the tables will do
+    data = report(directory, tmp_path / "here", baseline="Robust")
+    assert (tmp_path / "here" / "report.md").is_file()
+    assert data["baseline"] == "Robust"
+    assert {row["algorithm"] for row in data["tables"]["paired"]} == {"GP-UCB", "Fast-Slow", "Layered"}
+    with pytest.raises(ValueError, match=r"baseline must be one of 'GP-UCB', .* got baseline='Best'"):
+        report(directory, tmp_path / "there", baseline="Best")
+
+
+def test_a_replay_believes_what_the_game_believed(made):
+    """Fast-Slow with its draws: the replayed learner asks exactly what the record says."""
+    directory = made[0]
+    games = plan(directory)
+    for cell, some in load(directory).cells.items():
+        path = some[0].file
+        panel = replayed_panel(Record.load(path), games[path.stem], 20)
+        assert panel.t == 20
+        assert len(panel.readings_x) == 20
+        assert (panel.region is None) == cell.setting.is_clean
+
+
+def test_a_replay_of_another_game_is_refused(made):
+    directory = made[0]
+    games = plan(directory)
+    cells = load(directory).cells
+    (layered,) = [
+        g
+        for c, g in cells.items()
+        if c.kind == "LayeredGPUCB" and c.setting.T == 60 and c.setting.C == 4.0
+    ]
+    record = Record.load(layered[0].file)
+    with pytest.raises(ValueError, match="the record must be of this game"):
+        replayed_panel(record, games[layered[1].file.stem], 60)
+
+
+def test_without_matplotlib_the_message_is_the_line_that_installs_it(tmp_path):
+    script = textwrap.dedent(
+        """
+        import sys
+
+        class Blocker:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] == "matplotlib":
+                    raise ModuleNotFoundError(f"blocked: {name}", name=name)
+
+        sys.meta_path.insert(0, Blocker())
+        from unbribable.report import report
+        from unbribable.report import plots
+
+        for call in (lambda: report(sys.argv[1]), lambda: plots.cumulative_regret({})):
+            try:
+                call()
+            except ModuleNotFoundError as error:
+                assert 'pip install "unbribable[plot]"' in str(error), error
+            else:
+                raise SystemExit("no error")
+        """
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,324 @@
+"""The command line: words in, tables or JSON out, and an exit code that tells the truth."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+from unbribable import cli, cli_demo
+from unbribable.cli import app
+
+SPEC = """
+name = "tiny"
+T = 10
+seeds = 2
+noise_std = {noise}
+budgets = [2]
+objective = {{ kind = "figure_1", n = 15 }}
+assumptions = {{ lam = 0.05 }}
+[[algorithms]]
+label = "baseline"
+kind = "GPUCB"
+[[algorithms]]
+kind = "RobustGPUCB"
+[[adversaries]]
+kind = "silent"
+base = {{ kind = "flip" }}
+[[adversaries]]
+kind = "none"
+[profiles.full]
+seeds = 3
+"""
+
+
+def call(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def plain(result):
+    """The JSON of a command that did its job."""
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "tiny.toml"
+    path.write_text(SPEC.format(noise=0.1))
+    return path
+
+
+# --- help and usage ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["demo", "run", "sweep", "report", "bound"])
+def test_every_command_explains_itself_with_examples_and_offers_json(command):
+    result = call(command, "--help")
+    assert result.exit_code == 0
+    assert f"unbribable {command}" in result.stdout.split("Examples:")[1]
+    assert "--json" in result.stdout
+
+
+def test_help_lists_every_command():
+    result = call("--help")
+    assert result.exit_code == 0
+    for command in ("demo", "run", "sweep", "report", "bound"):
+        assert f"\n  {command} " in result.stdout
+
+
+BAD = [
+    (["fly"], "fly"),
+    (["sweep"], "spec"),
+    (["sweep", "missing.toml", "--out", "out"], "missing.toml"),
+    (["sweep", "{spec}", "--out", "out", "--profile", "big"], "profile must be one of 'full'"),
+    (["sweep", "{spec}", "--out", "out", "--serial", "--workers", "2"], "--serial must come without"),
+    (["sweep", "{spec}", "--out", "out", "--workers", "0"], "--workers"),
+    (["run", "--algorithm", "UCB"], "'RobustGPUCB'"),
+    (["run", "--adversary", "region_subtraction"], "adversaries[0].radius must be given"),
+    (["run", "--set", "adversary.radius=1"], "got adversaries[0].radius"),
+    (["run", "--set", "radius=1"], "--set must be SECTION.KEY=VALUE"),
+    (["run", "--rounds", "0"], "T[0] must be >= 1"),
+    (["run", "--noise", "-1"], "noise_std must be"),
+    (["run", "--profile", "full"], "--profile must come with a spec file"),
+    (["run", "{spec}", "--algorithm", "x"], "--algorithm must be one of 'baseline', 'RobustGPUCB'"),
+    (["run", "{spec}", "--noise", "0.1"], "must be left out where a spec is given"),
+    (["run", "--save", "nowhere/record.npz"], "--save must be in a directory that exists"),
+    (["bound", "--kernel", "cubic"], "kernel.kind must be one of"),
+    (["bound", "--noise", "-1"], "noise_std must be"),
+    (["bound", "--kernel", "linear", "--lengthscale", "0.1"], "k(x, x) must be <= 1"),
+    (["report", "nowhere"], "nowhere"),
+    (["demo", "--seeds", "0"], "--seeds"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=lambda value: str(value)[:60])
+def test_wrong_use_exits_with_2_and_says_what_is_allowed(words, message, spec, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = call(*(word.format(spec=spec) for word in words))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+# --- demo --------------------------------------------------------------------------------------
+
+
+def test_demo_is_figure_1(tmp_path):
+    pytest.importorskip("matplotlib")
+    data = plain(call("demo", "--seeds", "8", "--out", tmp_path, "--json"))
+    near = data["near_optimum"]
+    assert list(near) == ["GP-UCB", "RobustGPUCB (paper)", "RobustGPUCB (exact)"]
+    assert near["GP-UCB"] <= 0.05
+    assert near["RobustGPUCB (paper)"] >= 0.5
+    assert near["RobustGPUCB (exact)"] >= 0.9
+    assert {row["learner"] for row in data["learners"]} == {*near, "FastSlowGPUCB", "LayeredGPUCB"}
+    found = {row["learner"]: row["found_optimum"] for row in data["learners"]}
+    assert found.pop("GP-UCB") <= 0.05
+    assert min(found.values()) >= 0.9
+    for row in data["learners"]:
+        assert row["spent"] <= 3.5 + 1e-9
+    assert {path.name for path in tmp_path.iterdir()} == {"figure1.png", "figure1.svg"}
+
+
+def test_demo_prints_a_table(monkeypatch):
+    monkeypatch.setitem(cli_demo._GAME, "T", 20)
+    result = call("demo", "--seeds", "1", "--no-figure")
+    assert result.exit_code == 0
+    for word in ("GP-UCB", "RobustGPUCB (exact)", "LayeredGPUCB", "last 10 of 20 near x*"):
+        assert word in result.stdout
+
+
+# --- run ---------------------------------------------------------------------------------------
+
+
+def test_run_plays_the_game_of_the_flags(tmp_path):
+    words = [
+        "run",
+        "--algorithm",
+        "FastSlowGPUCB",
+        "--adversary",
+        "region_subtraction",
+        "--rounds",
+        "30",
+    ]
+    settings = ["--set", "adversary.radius=0.3", "--set", "objective.candidates.n=25"]
+    budget = ["--corruption", "2", "--seed", "4"]
+    data = plain(call(*words, *settings, *budget, "--save", tmp_path / "r.npz", "--json"))
+    assert data["algorithm"] == "FastSlowGPUCB"
+    assert data["rounds"] == 30
+    assert data["seed"] == 4
+    assert data["corruption"] == data["corruption_assumed"] == 2.0
+    assert 0.0 < data["corruption_spent"] <= 2.0
+    assert (tmp_path / "r.npz").is_file()
+
+
+@pytest.mark.parametrize("objective", ["figure_1", "gp_draw", "lower_bound", "random_rkhs"])
+def test_run_knows_every_objective_that_needs_no_more(objective):
+    data = plain(call("run", "--objective", objective, "--rounds", "3", "--json"))
+    assert data["objective"] == objective
+
+
+def test_run_takes_values_of_tables_and_words():
+    settings = ["algorithm.width=paper", "objective.kernel.lengthscale=0.5", "assumptions.B=4"]
+    data = plain(call("run", "--rounds", "3", "--json", *(w for s in settings for w in ("--set", s))))
+    other = plain(call("run", "--rounds", "3", "--json"))
+    assert data["key"] != other["key"]
+
+
+def test_run_prints_a_table_and_the_guarantee():
+    result = call("run", "--rounds", "20")
+    assert result.exit_code == 0
+    assert "With probability at least 0.9" in result.stdout
+
+
+def test_run_plays_a_cell_of_a_spec(spec):
+    data = plain(call("run", spec, "--algorithm", "baseline", "--seed", "1", "--json"))
+    assert (data["algorithm"], data["adversary"], data["seed"]) == ("baseline", "silent", 1)
+    clean = plain(call("run", spec, "--adversary", "none", "--json"))
+    assert (clean["adversary"], clean["corruption"]) == ("none", 0.0)
+
+
+# --- sweep and report --------------------------------------------------------------------------
+
+
+def test_sweep_then_report(spec, tmp_path):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "out"
+    data = plain(call("sweep", spec, "--out", out, "--serial", "--json"))
+    assert (data["total"], data["kept"], data["done"], data["failed"]) == (8, 0, 8, [])
+    more = call("sweep", spec, "--out", out, "--serial", "--profile", "full")
+    assert more.exit_code == 0
+    assert "12 runs" in more.stdout
+    assert "8 were there, 4 played" in more.stdout
+    assert more.stderr == ""
+    data = plain(call("report", out, "--json"))
+    assert data["n_records"] == 12
+
+
+def test_sweep_exits_with_1_and_names_the_file_of_each_run_that_failed(tmp_path):
+    path, out = tmp_path / "broken.toml", tmp_path / "out"
+    path.write_text(SPEC.format(noise=0.0))
+    result = call("sweep", path, "--out", out, "--serial")
+    assert result.exit_code == 1
+    assert "4 failed" in result.stdout
+    files = sorted((out / "failed").iterdir())
+    assert len(files) == 4
+    for file in files:
+        assert str(file) in result.stdout
+    result = call("sweep", path, "--out", out, "--serial", "--json")
+    assert result.exit_code == 1
+    assert sorted(json.loads(result.stdout)["failed"]) == [str(file) for file in files]
+
+
+# --- bound -------------------------------------------------------------------------------------
+
+
+def test_bound_gives_gain_widths_budgets_and_regret():
+    words = ["--rounds", "200", "--corruption", "5", "--points", "20", "--gap", "0.5"]
+    data = plain(call("bound", *words, "--json"))
+    assert 0.0 < data["information_gain"]["greedy"] <= data["information_gain"]["upper"]
+    assert data["widths"]["corruption (paper)"] == 5.0
+    assert data["widths"]["noise (tight)"] < data["widths"]["noise (paper)"]
+    assert [row["theorem"] for row in data["regret"]] == [
+        "Theorem 5", "Theorem 5", "Theorem 9", "Theorem 9", "Theorem 10",
+    ]  # fmt: skip
+    for row in data["regret"]:
+        assert row["regret"] <= data["trivial"]
+        assert row["is_vacuous"] is (row["regret"] == data["trivial"])
+    assert len(data["budgets"]) == 1 + 8
+    assert set(data["gap"]) == {
+        "gap",
+        "rounds_until_reported_point_is_within_gap",
+        "plays_of_slow_until_worse_points_are_ruled_out",
+    }
+
+
+@pytest.mark.parametrize("kernel", ["squared_exponential", "matern", "linear"])
+def test_bound_prints_tables_for_every_kernel(kernel):
+    result = call("bound", "--kernel", kernel, "--lengthscale", "1.0", "--rounds", "50", "--points", "5")
+    assert result.exit_code == 0
+    for word in ("Information gain of 50 readings", "layer-1", "Theorem 10", "vacuous"):
+        assert word in result.stdout
+
+
+def test_bound_with_uncapped_lies_leaves_out_what_does_not_hold():
+    data = plain(call("bound", "--cap", "inf", "--rounds", "50", "--points", "5", "--json"))
+    assert {row["theorem"] for row in data["regret"]} == {"Theorem 5"}
+    assert data["budgets"] == []
+
+
+# --- doors -------------------------------------------------------------------------------------
+
+
+def test_an_interrupt_exits_with_130(monkeypatch):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli_demo, "play_demo", interrupted)
+    assert call("demo").exit_code == 130
+
+
+def test_a_missing_extra_exits_with_1_and_the_line_that_installs_it(monkeypatch):
+    @cli.door
+    def command():
+        raise ModuleNotFoundError("figures need matplotlib: pip install 'unbribable[plot]'")
+
+    with pytest.raises(cli.typer.Exit) as caught:
+        command()
+    assert caught.value.exit_code == 1
+
+
+def python(script):
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_without_typer_the_line_that_installs_it_is_printed():
+    code, _, errors = python(
+        """
+        import sys
+        sys.modules["typer"] = None
+        from unbribable.__main__ import main
+        main()
+        """
+    )
+    assert code == 1
+    assert "pip install 'unbribable[cli]'" in errors
+    assert "Traceback" not in errors
+
+
+def test_help_needs_neither_matplotlib_nor_dask_nor_rich_tables():
+    code, output, errors = python(
+        """
+        import sys
+        sys.argv = ["unbribable", "--help"]
+        from unbribable.__main__ import main
+        try:
+            main()
+        except SystemExit as stop:
+            assert not stop.code, stop.code
+        loaded = {"matplotlib", "distributed", "dask", "unbribable.report"} & set(sys.modules)
+        assert not loaded, loaded
+        """
+    )
+    assert code == 0, errors
+    assert "Usage: unbribable" in output
+
+
+def test_the_module_is_the_console_script():
+    done = subprocess.run(
+        [sys.executable, "-m", "unbribable", "bound", "--kernel", "cubic"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "kernel.kind must be one of" in done.stderr
