@@ -343,7 +343,7 @@ class Algorithm(ABC):
             return self.assumptions.lam
         if self._gamma is not None:
             raise ValueError(
-                "gain must be 'realised' where a reading has a noise_std of its own, got gain='certified'"
+                "a reading with a noise_std of its own needs gain='realised', got gain='certified'"
             )
         return self.assumptions.lam_of(noise_std)
 
