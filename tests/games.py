@@ -163,7 +163,7 @@ class Game:
         self.left = self.C
 
     def round(self, algorithm: ub.GPUCB | ub.FastSlowGPUCB | ub.LayeredGPUCB) -> ub.Query:
-        """One round of SPEC 1: propose, commit (weak), draw, commit (strong), tell."""
+        """One round of the game: propose, commit (weak), draw, commit (strong), tell."""
         proposal = algorithm.propose()
         if self.is_strong:
             query = algorithm.ask()

@@ -1,4 +1,4 @@
-"""A naive reading of SPEC.md: dense solves on raw readings, bounds from the whole history.
+"""The mathematics once more, naively: dense solves on raw readings, bounds from the whole history.
 
 Nothing here is clever and nothing comes from the library: a kernel matrix K of all candidates, and
 for `gain="certified"` a function `gamma`, are handed in. Every belief is solved anew from the list
@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything an algorithm is given, in the SPEC's letters."""
+    """Everything an algorithm is given, in the paper's letters."""
 
     K: np.ndarray
     B: float
@@ -38,7 +38,7 @@ class Setting:
 
     @property
     def tolerance(self) -> float:
-        """Slack of detection and elimination [SPEC 6]."""
+        """Slack of detection and elimination."""
         return 1e-9 * max(1.0, self.B)
 
 
@@ -66,7 +66,7 @@ class Belief(NamedTuple):
 
 
 def believe(setting: Setting, readings: list[Reading], C: float, delta: float) -> Belief:
-    """Posterior and widths by dense solves on the raw readings [SPEC 2, 3, 4]."""
+    """Posterior and widths by dense solves on the raw readings."""
     K, lam = setting.K, setting.lam
     index = [reading.index for reading in readings]
     y = np.array([reading.y for reading in readings])
@@ -96,7 +96,7 @@ def noise_width(
     weights: np.ndarray,
     delta: float,
 ) -> np.ndarray:
-    """The noise part of the width [SPEC 3]."""
+    """The noise part of the width."""
     sigma = np.sqrt(var)
     if setting.beta is not None:
         beta = setting.beta(len(readings) + 1) if callable(setting.beta) else setting.beta
@@ -115,14 +115,14 @@ def noise_width(
     B = setting.B
     if setting.noise == "paper":
         return (B + rho(delta)) * sigma
-    # The drift tolerance is added under the root [SPEC 3, "Cancellation under the root"].
+    # The drift tolerance is added under the root.
     bias = B * np.sqrt(var - np.sum(lams[:, None] * weights**2, axis=0) + 1e-6 * var)
     first = math.sqrt(B**2 + rho(delta / 2) ** 2) * sigma
     return np.minimum(first, bias + rho(delta / 2) * sigma)
 
 
 def worst_shift(weights: np.ndarray, C: float, cap: float) -> float:
-    """Largest |weights . c| over |c_i| <= cap, sum |c_i| <= C: the largest weights first [SPEC 4]."""
+    """Largest |weights . c| over |c_i| <= cap, sum |c_i| <= C: the largest weights first."""
     left, total = C, 0.0
     for weight in sorted(np.abs(weights).tolist(), reverse=True):
         if left <= 0.0:
@@ -134,7 +134,7 @@ def worst_shift(weights: np.ndarray, C: float, cap: float) -> float:
 
 
 def tail_budget(setting: Setting, total: float, p: float, delta: float) -> float:
-    """Corruption that reaches an instance drawn with probability p [SPEC 5]."""
+    """Corruption that reaches an instance drawn with probability p."""
     if setting.tail == "paper":
         return 3.0 + setting.cap * math.log(1.0 / delta)
     if p >= 1.0:
@@ -194,7 +194,7 @@ class Instance:
         return bool(np.any(self.lcb_bar > self.ucb_bar + self.setting.tolerance))
 
     def revisit(self, scores: np.ndarray, alpha: float, allowed: np.ndarray) -> int:
-        """The best allowed candidate, or a point read before that is almost as good [SPEC 4]."""
+        """The best allowed candidate, or a point read before that is almost as good."""
         scores = np.where(allowed, scores, -np.inf)
         best = int(np.argmax(scores))
         eta = self.setting.revisit
@@ -230,7 +230,7 @@ class Play:
 
 @dataclass
 class Bounds:
-    """Bounds valid for a threat, and what they certify [SPEC 7]."""
+    """Bounds valid for a threat, and what they certify."""
 
     upper: np.ndarray
     lower: np.ndarray
@@ -280,7 +280,7 @@ class Algorithm:
         return [self.instances[learner]]
 
     def ask(self) -> Atom:
-        """Draw the next round's atom [SPEC 6]."""
+        """Draw the next round's atom."""
         atoms = self.atoms()
         self.t += 1
         u = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(self.t,))).random()
@@ -319,7 +319,7 @@ class Algorithm:
         return Bounds(upper, lower, s.B0, is_void, self.plays)
 
     def trusted(self, threat: str, C: float | None = None) -> list[str]:
-        """The instances valid for the threat [SPEC 7]."""
+        """The instances valid for the threat."""
         raise NotImplementedError
 
     def best_when_chosen(self, labels: list[str]) -> int:

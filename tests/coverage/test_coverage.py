@@ -2,8 +2,9 @@
 
 Each run draws a new f of RKHS norm exactly B, new noise, new secret draws, and one of several
 attacks that know f. A run fails if f is ever outside the intersected bounds of the instances that
-SPEC 7 calls valid. Runs are independent and each fails with probability at most the row's share of
-delta, so k failures in n runs are refused only if P(Bin(n, share) >= k) < 1e-3 (`is_too_often`).
+docs/threats.md calls valid. Runs are independent and each fails with probability at most the row's
+share of delta, so k failures in n runs are refused only if P(Bin(n, share) >= k) < 1e-3
+(`is_too_often`).
 The widths are conservative: far fewer failures are normal. That these tests can fail at all is
 shown by the controls, which play the very same games with the corruption part halved or left out.
 """
@@ -101,7 +102,7 @@ def layers(run: int) -> ub.LayeredGPUCB:
     return ub.LayeredGPUCB(DOMAIN, KNOWN, T=T, seed=run)
 
 
-# --- the rows of SPEC 7 -----------------------------------------------------------------------------
+# --- the rows of docs/threats.md ---
 
 
 @pytest.mark.parametrize("noise", ["tight", "paper"])

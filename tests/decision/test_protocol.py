@@ -140,7 +140,7 @@ def test_slow_is_drawn_with_one_over_c() -> None:
 
 @pytest.mark.parametrize("seed", [0, 7, 12345])
 def test_draws_are_a_pure_function_of_seed_and_round(seed: int) -> None:
-    """The instance of round t is what SPEC 6's formula says, whatever was asked and told before."""
+    """The instance of round t is what the formula says, whatever was asked and told before."""
     p = 1.0 / 3.0
     algorithm = ub.FastSlowGPUCB(DOMAIN, ASSUMED, C=3.0, seed=seed)
     layers = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=16, seed=seed)
@@ -442,7 +442,7 @@ def assert_recommends(
 def test_a_recommendation_trusts_whom_the_threat_allows(
     name: str, threat: str | None, meant: str, labels: list[str], probability: float
 ) -> None:
-    """SPEC 7's table, row by row."""
+    """The table of docs/threats.md, row by row."""
     algorithm = MAKERS[name]()
     play(algorithm, 60)
     best = algorithm.recommend(threat=threat)

@@ -29,7 +29,7 @@ def exact(posterior: ub.Posterior, C: float, cap: float) -> np.ndarray:
 
 
 def knapsack(weights: np.ndarray, C: float, cap: float) -> np.ndarray:
-    """The exact shift from dense weights (t, n), reading by reading, by the words of SPEC 4."""
+    """The exact shift from dense weights (t, n), reading by reading, by its definition."""
     falling = -np.sort(-np.abs(weights), axis=0)
     amounts = np.clip(C - cap * np.arange(len(falling)), 0.0, min(C, cap))
     return amounts @ falling

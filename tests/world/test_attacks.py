@@ -1,4 +1,4 @@
-"""Each attack does what its formula says [literature.md 4.1], worked out here once more by hand."""
+"""Each attack does what its formula says, worked out here once more by hand."""
 
 import math
 
@@ -280,7 +280,7 @@ def test_zero_out_lasts_for_the_budget_over_the_largest_value(share):
 
 
 def test_zero_out_lasts_no_longer_where_the_values_are_small():
-    """SPEC 9: the first floor(C / max|f|) rounds, whatever is played in them."""
+    """The first floor(C / max|f|) rounds, whatever is played in them."""
     small = int(np.argmin(np.where(np.abs(f.f) > 0.05, np.abs(f.f), np.inf)))
     assert rounds_lied_to(3.0 * f.B0, [small] * 12) == [1, 2, 3]
 

@@ -58,7 +58,7 @@ def test_the_ledger_is_never_exceeded_and_charges_what_was_committed(
     environment = world(spy, C=C, c_max=c_max, threat=threat)
     record = play(learner(who, secret=secret), environment, seed=seed)
 
-    cap, left = environment.c_max, C  # the rules of SPEC 1 once more, from what the spy has seen
+    cap, left = environment.c_max, C  # the rules of the game once more, from what the spy has seen
     for k, (view, wanted) in enumerate(zip(spy.views, spy.wanted, strict=True)):
         assert view.left == left
         assert view.c_max == cap

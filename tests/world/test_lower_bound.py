@@ -1,4 +1,4 @@
-"""No learner can do better than linear in C: the pair of SPEC 9, seen at work [BKS20, App. J]."""
+"""No learner can do better than linear in C: the lower bound, seen at work [BKS20, App. J]."""
 
 import math
 

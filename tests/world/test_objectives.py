@@ -280,7 +280,7 @@ def test_a_test_function_lives_on_its_usual_box(name, low, high):
 def test_the_target_regions_of_the_literature_have_the_values_of_the_literature(
     name, region, best_inside
 ):
-    """literature.md 4.3: f(x~), the best value inside the region the learner is lured into."""
+    """f(x~), the best value inside the region the learner is lured into."""
     test = TEST_FUNCTIONS[name]
     X = np.stack([np.linspace(a, b, 20_001) for a, b in region], axis=-1)
     assert test(X).max() == pytest.approx(best_inside, rel=2e-4)

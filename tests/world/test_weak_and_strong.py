@@ -127,6 +127,6 @@ def test_a_strong_adversary_sees_exactly_the_point_that_was_drawn(who):
 
 
 def test_a_view_holds_no_more_than_it_says():
-    """A new field would be new knowledge: say so in SPEC 1 and here."""
+    """A new field would be new knowledge: say so in docs/threats.md and here."""
     fields = {field.name for field in dataclasses.fields(View)}
     assert fields == {"t", "indices", "points", "probabilities", "instances", "left", "c_max"}

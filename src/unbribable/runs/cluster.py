@@ -5,7 +5,8 @@ import signal
 import traceback
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from multiprocessing import resource_tracker
 from typing import Any
 
 from unbribable.runs.experiment import Run
@@ -36,25 +37,39 @@ def play_on_dask(
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(_CONFIG))
         if scheduler is None:
-            cluster = distributed.LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                processes=True,
-                memory_limit=0,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-                preload=__name__,  # Dask calls its dask_setup in every worker it starts
-            )
-            stack.enter_context(cluster)
-            client = stack.enter_context(distributed.Client(cluster))
+            with _uninterrupted():
+                cluster = distributed.LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    memory_limit=0,
+                    dashboard_address="127.0.0.1:0",
+                    scheduler_kwargs={"dashboard": False},
+                    silence_logs=logging.CRITICAL + 1,
+                )
+                stack.enter_context(cluster)
+                client = stack.enter_context(distributed.Client(cluster))
         else:
             client = stack.enter_context(distributed.Client(scheduler, timeout=20))
         yield from _play(client, distributed.as_completed, runs, out)
 
 
-def dask_setup(worker: object) -> None:
-    """Let the driver alone decide what Ctrl-C means: the terminal sends it to its workers too."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the block is through, and for good from the workers started in it.
+
+    The terminal sends it to the whole group, but the driver alone decides what it means. A thread
+    or process begins with the signals blocked of the thread that started it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # else it starts within, and unblocks what is blocked here
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _play(
