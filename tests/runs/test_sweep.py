@@ -2,6 +2,7 @@
 
 import json
 
+import distributed
 import pytest
 
 from runs.sweeps import assert_same, records
@@ -142,3 +143,16 @@ def test_workers_give_the_serial_table_bit_for_bit_and_one_that_dies_costs_only_
     expected = records(tmp_path / "serial")
     del expected[poisoned]
     assert_same(records(tmp_path / "dask"), expected)
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_scheduler_that_is_there_already_is_used_and_left_running(tmp_path):
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+    ) as there:
+        tally = sweep(spec(1), tmp_path / "dask", scheduler=there.scheduler_address)
+        again = sweep(spec(2), tmp_path / "dask", scheduler=there.scheduler_address)
+    assert (tally.done, tally.failed) == (4, ())
+    assert (again.kept, again.done, again.failed) == (4, 4, ())
+    sweep(spec(2), tmp_path / "serial", serial=True)
+    assert_same(records(tmp_path / "dask"), records(tmp_path / "serial"))

@@ -191,7 +191,7 @@ def _ruled_out_late(
 
 def _bound(value: float, assumptions: Assumptions, T: int, theorem: str, threat: str) -> RegretBound:
     trivial = 2.0 * assumptions.B0 * T
-    return RegretBound(min(value, trivial), value, value >= trivial, theorem, threat)
+    return RegretBound(min(value, trivial), value, bool(value >= trivial), theorem, threat)
 
 
 def _game(assumptions: Assumptions, C: float, T: int) -> tuple[float, int]:
