@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: demo test lint format bench clean
 
 demo: .venv/.installed
-	$(BIN)/python -m unbribable demo
+	$(BIN)/python -m unbribable demo --out results/demo
 
 test: .venv/.installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q

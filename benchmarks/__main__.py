@@ -11,6 +11,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 import unbribable as ub
+from benchmarks.games import bare_loop, sweep_overhead, whole_game
 from benchmarks.measure import exponent, medians, peak_memory, seconds
 from benchmarks.peers import PEERS
 from benchmarks.problem import Problem
@@ -38,11 +39,14 @@ def against_peers() -> str:
     problem = Problem(2025)
     targets = {"scikit-learn": 100.0, "BoTorch": 300.0}
     rows: list[Row] = []
+    n_plays = 10  # ours is short: a turn plays it ten times
     for T, repeats in ((100, 3), (300, 3), (900, 1)):
         queries: dict[str, list[int]] = {}
 
         def ours(T: int = T, queries: dict[str, list[int]] = queries) -> None:
-            queries["ours"] = problem.play(ub.GPUCB(problem.domain, problem.assumptions, beta=2.0), T)
+            for _ in range(n_plays):
+                learner = ub.GPUCB(problem.domain, problem.assumptions, beta=2.0)
+                queries["ours"] = problem.play(learner, T)
 
         jobs: dict[str, Callable[[], object]] = {"ours": ours}
         for name, loop in PEERS.items():
@@ -53,13 +57,13 @@ def against_peers() -> str:
             jobs[name] = peer
         ours()  # warm-up of imports and caches
         times = medians(jobs, repeats)
-        fast = statistics.median(seconds(ours) for _ in range(15))  # short, so more often
+        own = times["ours"] / n_plays
         for name in PEERS:
             same = sum(a == b for a, b in zip(queries["ours"], queries[name], strict=True))
-            ratio = times[name] / fast
+            ratio = times[name] / own
             goal = verdict(ratio, targets[name]) if T == 300 else ""
             rows.append(
-                (name, f"{T}", f"{same} of {T}", f"{times[name]:.2f} s", f"{fast * 1e3:.1f} ms",
+                (name, f"{T}", f"{same} of {T}", f"{times[name]:.2f} s", f"{own * 1e3:.1f} ms",
                  f"{ratio:.0f}x", goal)
             )  # fmt: skip
     header = ("peer", "T", "same queries", "its time", "our time", "ratio", "target")
@@ -125,6 +129,34 @@ def long_runs() -> str:
     ]  # fmt: skip
     header = ("learner", "time", "a round", "to GP-UCB", "target")
     return f"## {T} rounds on 100 candidates, default widths, C = {C:g}\n\n" + table(header, rows)
+
+
+def throughput() -> str:
+    """A simulated game against the bare ask/tell loop, and the overhead of a sweep."""
+    T = 20_000
+    record = whole_game(T)
+    times = medians({"game": partial(whole_game, T), "bare": partial(bare_loop, T, record)}, 1)
+    ratio = times["game"] / times["bare"]
+    own, swept = sweep_overhead(4_000, 4)
+    overhead = 100.0 * (swept / own - 1.0)
+    rows: list[Row] = [
+        (
+            f"{T} rounds, 100 candidates, exact width: game / bare loop told the same",
+            f"{times['game']:.1f} s",
+            f"{times['bare']:.1f} s",
+            f"{ratio:.2f}x",
+            verdict(ratio, 3.0, at_most=True),
+        ),
+        (
+            "a run in a sweep / its rounds alone",
+            f"{swept:.2f} s",
+            f"{own:.2f} s",
+            f"+{overhead:.1f} %",
+            verdict(overhead, 10.0, at_most=True),
+        ),
+    ]
+    header = ("what", "first", "second", "ratio", "target")
+    return "## Games and sweeps\n\n" + table(header, rows)
 
 
 def many_readings() -> str:
@@ -222,7 +254,7 @@ def _list(values: list[float], scale: float, unit: str) -> str:
 
 def main() -> None:
     """Everything, or the parts named on the command line."""
-    parts = [against_peers, robust, long_runs, many_readings, growth, large]
+    parts = [against_peers, robust, long_runs, throughput, many_readings, growth, large]
     chosen = [part for part in parts if part.__name__ in sys.argv[1:]] or parts
     versions = ", ".join(
         f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "botorch", "torch")

@@ -91,12 +91,14 @@ class Instance:
 
     def width_at(self, i: int) -> float:
         """The width at candidate i."""
-        self.shift.resolve(np.array([i]))
+        if self.shift.is_open:
+            self.shift.resolve(np.array([i]))
         return float(self.noise[i] + self.shift.high[i])
 
     def learn(self, i: int, y: float, lam: float | None = None) -> None:
         """Take in a reading of candidate i; one tick of this instance's clock."""
-        self.shift.resolve(np.array([i]))
+        if self.shift.is_open:
+            self.shift.resolve(np.array([i]))
         update = self.posterior.observe(i, y, lam)
         self.sigma = np.sqrt(self.posterior.var)
         self.shift.moved(i, update, self.sigma)
@@ -197,6 +199,7 @@ class Instance:
             )
             self.ucb_bar[where[is_lower]] = ucb[is_lower]
             self.lcb_bar[where[is_higher]] = lcb[is_higher]
-        if not self.is_crossed and (self.lcb_bar > self.ucb_bar).any():
+        may_cross = self.lcb_bar > self.ucb_bar
+        if not self.is_crossed and may_cross[may_cross.argmax()]:
             gap = float(np.max(self.lcb_bar - self.ucb_bar))
             self.is_crossed = gap > self._assumptions.tolerance

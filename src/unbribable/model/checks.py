@@ -33,6 +33,12 @@ def real(
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
+    if (
+        isinstance(value, float)
+        and above is at_least is at_most is below is None
+        and math.isfinite(value)
+    ):
+        return float(value)  # nothing else to keep: a reading, told once a round
     if isinstance(value, _TRUTHS) or not isinstance(value, _REALS):
         raise TypeError(f"{name} must be a real number, got {name}={value!r}")
     try:

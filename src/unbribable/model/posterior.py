@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dgemm
+from scipy.linalg.lapack import dpotri
 
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.kernels import Kernel
@@ -102,7 +103,7 @@ class Posterior:
         self._item_count: Floats = np.zeros(8)
         self._item_lam: Floats = np.ones(8)
         self._item_row: Ints = np.zeros(8, dtype=np.intp)
-        self._checked_at = (0, 0)
+        self._checked_at = (8, 0)  # fewer points than twice that are watched by _add_row alone
 
     @property
     def u(self) -> Ints:
@@ -164,8 +165,8 @@ class Posterior:
         r = self._buffer[row] - columns[row] @ steps
         v = float(r[i])
         s = v + lam
-        column = self._buffer[:m, i] - columns @ steps[:, i]
-        step = r / s
+        column = self._buffer[:m, i] - columns @ steps[:, i]  # not r[u], which lets errors grow
+        step = np.divide(r, s, out=self._steps[k])
         self.mu += step * (y - float(self.mu[i]))  # [BKS20, Eq. 9]
         self.var -= step * r  # [BKS20, Eq. 5]
         self.var[i] = v * lam / s  # the same without cancellation, where it is worst
@@ -175,7 +176,6 @@ class Posterior:
             self.noise_var += step * (step * (float(pull @ column) + lam) - 2.0 * pulled)
         self.gain += 0.5 * math.log1p(v / lam)
         self._columns[:m, k] = column
-        self._steps[k] = step
         self._n_deferred = k + 1
         if self._n_deferred == len(self._steps):
             self._flush()
@@ -202,7 +202,7 @@ class Posterior:
         """Largest relative difference between var and the m x m form at the points read."""
         if not self.m:
             return 0.0
-        inverse = cho_solve(self._factor(), np.eye(self.m))
+        inverse, _ = dpotri(self._factor()[0], lower=1)
         expected = (1.0 - np.diag(inverse) / self.prec) / self.prec
         return float(np.max(np.abs(self.var[self.u] - expected) / expected))
 
@@ -264,14 +264,16 @@ class Posterior:
         k_row = self.kernel(self.X[i : i + 1], self.X)[0]
         is_off = False
         if m:
-            self._flush()
             u, R = self.u, self._buffer[:m]
+            waiting = self._columns[:m, : self._n_deferred]
+            steps = self._steps[: self._n_deferred]
             pull = k_row[u] * self.prec
-            k_row -= pull @ R
+            k_row -= pull @ R - (pull @ waiting) @ steps
             # This multiplies the error of R by prec. R is symmetric on the points read, so the
             # new row against the old column tells at once.
             scale = np.sqrt(self.var[u] * self.var[i])
-            is_off = bool((np.abs(k_row[u] - R[:, i]) > DRIFT_TOLERANCE * scale).any())
+            column = R[:, i] - waiting @ steps[:, i]
+            is_off = bool((np.abs(k_row[u] - column) > DRIFT_TOLERANCE * scale).any())
             is_off |= abs(k_row[i] - self.var[i]) > DRIFT_TOLERANCE * self.var[i]
             if is_off:
                 self.rebuild()
@@ -279,6 +281,7 @@ class Posterior:
                 k_row[u] = R[:, i]
                 k_row[i] = self.var[i]
         self._buffer[m] = k_row
+        self._columns[m] = 0.0
         self._u[m] = i
         self._row[i] = m
         self.m = m + 1
@@ -300,7 +303,7 @@ class Posterior:
     def _mend_if_drifted(self) -> bool:
         m_then, readings_then = self._checked_at
         is_due = self.m >= 2 * m_then or self.n_readings >= readings_then + CHECK_EVERY
-        is_negative = float(self.var.min()) < 0.0
+        is_negative = self.var[self.var.argmin()] < 0.0
         if not (is_due or is_negative):
             return False
         self._checked_at = (self.m, self.n_readings)

@@ -78,7 +78,6 @@ def simulate(
         if on_round is not None:
             on_round(k + 1)
     columns["x"] = environment.objective.X[columns["index"]]
-    columns["x"] = environment.objective.X[columns["index"]]
     return Record(columns, _meta(algorithm, environment, T, seed))
 
 
