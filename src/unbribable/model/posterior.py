@@ -103,7 +103,7 @@ class Posterior:
         self._item_count: Floats = np.zeros(8)
         self._item_lam: Floats = np.ones(8)
         self._item_row: Ints = np.zeros(8, dtype=np.intp)
-        self._checked_at = (8, 0)  # fewer points than twice that are watched by _add_row alone
+        self._checked_at = (0, 0)
 
     @property
     def u(self) -> Ints:
@@ -245,7 +245,7 @@ class Posterior:
         system = self.kernel(self.X[self.u], self.X[self.u])
         system[np.diag_indices(self.m)] += 1.0 / self.prec
         try:
-            lower: Floats = cho_factor(system, lower=True)[0]
+            lower: Floats = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)[0]
         except LinAlgError as error:
             raise LinAlgError(
                 "K + diag(1 / prec) must be positive definite in float64, got a smallest "
