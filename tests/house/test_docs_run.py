@@ -28,6 +28,7 @@ def test_every_python_block_of_a_document_runs(path, monkeypatch, tmp_path):
         code = compile("\n" * line + block, str(path), "exec")  # so that a traceback names the line
         with contextlib.redirect_stdout(io.StringIO()):
             exec(code, namespace)
+    assert len(namespace) > 1, "a document with blocks defines something"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
