@@ -326,12 +326,12 @@ class Algorithm(ABC):
         return atoms[-1]
 
     def _pending_query(self, query: Any) -> Query:
-        asked_id = query.id if isinstance(query, Query) else query
-        id_ = checks.integer("query", asked_id, at_least=1)
+        is_whole = isinstance(query, Query)
+        id_ = query.id if is_whole else checks.integer("query", query, at_least=1)
         if id_ in self._told:
             raise RuntimeError(f"query {id_} was told already; a reading is told once")
         asked = self._pending.get(id_)
-        if asked is None or (isinstance(query, Query) and query.index != asked.index):
+        if asked is None or (is_whole and query.index != asked.index):
             raise RuntimeError(
                 f"query {id_} was not asked here, pending are {list(self._pending)}; "
                 "use tell(x=..., y=...) for a point that was not asked for"

@@ -101,7 +101,8 @@ class Instance:
             self.shift.resolve(np.array([i]))
         update = self.posterior.observe(i, y, lam)
         self.sigma = np.sqrt(self.posterior.var)
-        self.shift.moved(i, update, self.sigma)
+        if self.C > 0.0:
+            self.shift.moved(i, update, self.sigma)
         self.noise = self._noise_width()
         self._intersect()
 

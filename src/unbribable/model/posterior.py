@@ -292,13 +292,15 @@ class Posterior:
         self._prec[row] += 1.0 / lam
         self._sum[row] += y / lam
         self._lams.add(lam)
-        item = self._item.setdefault((row, lam), len(self._item))
-        if item == len(self._item_count):
-            self._item_count, self._item_lam = _grown(self._item_count), _grown(self._item_lam)
-            self._item_row = _grown(self._item_row)
+        item = self._item.get((row, lam))
+        if item is None:
+            item = self._item[row, lam] = len(self._item)
+            if item == len(self._item_count):
+                self._item_count, self._item_lam = _grown(self._item_count), _grown(self._item_lam)
+                self._item_row = _grown(self._item_row)
+            self._item_lam[item] = lam
+            self._item_row[item] = row
         self._item_count[item] += 1.0
-        self._item_lam[item] = lam
-        self._item_row[item] = row
 
     def _mend_if_drifted(self) -> bool:
         m_then, readings_then = self._checked_at
