@@ -319,3 +319,16 @@ def test_no_n_by_n_matrix_is_ever_asked_for(build: Any) -> None:
     assert max(rows * columns for rows, columns in spy.shapes) <= 2 * n_rounds * n
     assert peak < 8 * n * 150 * (1 + len(algorithm.instances))
     assert peak < 8 * n * n / 10
+
+
+def test_a_point_without_prior_variance_does_not_blind_the_drift_check() -> None:
+    """A linear kernel knows f(0) = 0: reading the origin teaches nothing and divides by nothing."""
+    X = np.linspace(-1.0, 1.0, 5)[:, None]
+    posterior = Posterior(ub.Linear(1.0), X, 0.1)
+    for i in (2, 2, 0, 2, 1, 3, 4, 2):
+        posterior.observe(i, 0.3)
+    assert posterior.var[2] == 0.0
+    assert posterior.mu[2] == 0.0
+    assert posterior.drift() < 1e-12
+    posterior.var[0] *= 1.01
+    assert posterior.drift() > 1e-3

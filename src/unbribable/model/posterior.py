@@ -29,7 +29,8 @@ class Update:
     """What one reading did: the mean moved along `step`, each row j of R by -R[j, i] * step."""
 
     step: Floats
-    """Posterior covariance with the point read, before the reading, over (variance + lam): (n,)."""
+    """Posterior covariance with the point read, before the reading, over (variance + lam): (n,).
+    A view of working memory: good until the next reading."""
     is_rebuilt: bool
     """Whether the matrix was rebuilt, so that nothing is known about how R moved."""
 
@@ -199,12 +200,17 @@ class Posterior:
         return columns
 
     def drift(self) -> float:
-        """Largest relative difference between var and the m x m form at the points read."""
+        """Largest relative difference between var and the m x m form at the points read.
+
+        Points with k(x, x) = 0 are left out: there var is 0 for good.
+        """
         if not self.m:
             return 0.0
         inverse, _ = dpotri(self._factor()[0], lower=1)
         expected = (1.0 - np.diag(inverse) / self.prec) / self.prec
-        return float(np.max(np.abs(self.var[self.u] - expected) / expected))
+        error = np.abs(self.var[self.u] - expected)
+        error /= np.maximum(np.abs(expected), np.finfo(float).tiny)
+        return float(np.max(error, initial=0.0, where=self.kernel.diag(self.X[self.u]) > 0.0))
 
     def rebuild(self) -> None:
         """Recompute R, mu, var, noise_var and gain from (u, prec, ybar). O(m^2 n)."""
@@ -222,9 +228,8 @@ class Posterior:
             self.var[part] = self.kernel.diag(self.X[part]) - np.einsum("jx,jx->x", cross, solved)
             if self._tracks_noise_var:
                 self.noise_var[part] = np.einsum("j,jx,jx->x", 1.0 / prec, solved, solved)
-        self.var[u] = self._buffer[
-            np.arange(self.m), u
-        ]  # at the points read R is accurate, the difference not
+        # At the points read R is accurate, the difference above is not.
+        self.var[u] = self._buffer[np.arange(self.m), u]
         self.gain = float(np.sum(np.log(np.diag(factor[0])) + 0.5 * np.log(prec)))
         resolution = 4.0 * self.m * np.finfo(float).eps
         is_floored = self.var < np.minimum(resolution, 0.5 * self.kernel.diag(self.X))

@@ -1,7 +1,7 @@
 """What a game leaves behind: plain arrays and JSON, readable without the library."""
 
 import json
-import tempfile
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,14 +61,14 @@ class Record:
         """Write an npz file: every column an array, `meta` a JSON string. Atomic: all or nothing."""
         path = Path(path)
         meta = np.array(json.dumps(self.meta))
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            try:
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            with temporary.open("xb") as file:
                 np.savez_compressed(file, meta=meta, **self.columns)  # type: ignore[arg-type]
-                file.close()
-                Path(file.name).replace(path)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
         return path
 
     @classmethod
