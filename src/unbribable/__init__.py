@@ -6,6 +6,11 @@ from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB
 from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation, RegretCertificate
+from unbribable.decision.suspects import Suspect
+from unbribable.doors.maximize import maximize
+from unbribable.doors.result import Result, Trial
+from unbribable.model.box import Box
+from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
@@ -21,6 +26,8 @@ __all__ = [
     "GPUCB",
     "Assumptions",
     "AssumptionsRefuted",
+    "Box",
+    "Choice",
     "Environment",
     "FastSlowGPUCB",
     "Grid",
@@ -32,10 +39,16 @@ __all__ = [
     "Proposal",
     "Query",
     "Reading",
+    "Real",
     "Recommendation",
     "Record",
     "RegretCertificate",
+    "Result",
     "RobustGPUCB",
     "SquaredExponential",
+    "Suspect",
+    "Trial",
+    "Whole",
+    "maximize",
     "simulate",
 ]

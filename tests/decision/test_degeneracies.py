@@ -29,7 +29,8 @@ ALL = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 def numbers(query: ub.Query) -> tuple[Any, ...]:
     """Every field of a query."""
-    return (*(value for name, value in vars(query).items() if name != "x"), *query.x.tolist())
+    plain = {**vars(query), "x": query.x.tolist(), "u": query.u.tolist()}
+    return tuple(plain.values())
 
 
 # --- no corruption, little corruption --------------------------------------------------------------

@@ -215,6 +215,63 @@ def test_pending_queries_may_be_told_in_any_order(make: Callable[..., Any]) -> N
 
 
 @ALL
+def test_pending_queries_spread_out_and_leave_every_bound_as_it_is(make: Callable[..., Any]) -> None:
+    """Whoever is drawn twice asks for two points, and the query tells the width as it is."""
+    algorithm = make()
+    play(algorithm, 5)
+    before = beliefs(algorithm)
+    asked: dict[str, list[int]] = {label: [] for label in algorithm.instances}
+    for _ in range(12):
+        query = algorithm.ask()
+        asked[query.instance].append(query.index)
+        player = algorithm.instances[query.instance]
+        assert query.width == player.width[query.index]
+        assert query.sigma == player.sigma[query.index]
+    assert max(len(indices) for indices in asked.values()) > 2
+    assert all(len(set(indices[:2])) == len(indices[:2]) for indices in asked.values())
+    assert_same(beliefs(algorithm), before)
+
+
+@pytest.mark.parametrize("name", ["gp-ucb", "robust"])
+@pytest.mark.parametrize("optimism", [1.0, 0.3])
+def test_the_choice_counts_the_width_by_what_pending_queries_will_leave_of_sigma(
+    name: str, optimism: float
+) -> None:
+    """The same as if they had been told, which a second run is; their values do not matter."""
+    algorithm, told = MAKERS[name](optimism=optimism), MAKERS[name](optimism=optimism)
+    play(algorithm, 9)
+    play(told, 9)
+    main = algorithm.instances["main"]
+    for k in range(12):
+        left = told.instances["main"].sigma / main.sigma
+        ucb = main.mu + optimism * left * main.width
+        query = algorithm.ask()
+        assert query.ucb == pytest.approx(ucb[query.index], rel=1e-9)
+        assert query.ucb == pytest.approx(ucb.max(), rel=1e-9)
+        told.tell(x=query.x, y=0.1 * k)
+
+
+@ALL
+def test_a_forgotten_query_leaves_only_its_round(make: Callable[..., Any]) -> None:
+    """It cannot be told any more, and the choice does not reckon with it."""
+    algorithm, untouched = make(), make()
+    play(algorithm, 5)
+    play(untouched, 5)
+    query = algorithm.ask()
+    assert algorithm.forget(query.id) is query
+    assert algorithm.pending == ()
+    assert algorithm.t == 6
+    assert_same(beliefs(algorithm), beliefs(untouched))
+    assert algorithm.propose().indices.tolist() == untouched.propose().indices.tolist()
+    for again in (query, query.id):
+        with pytest.raises(RuntimeError, match="not asked here"):
+            algorithm.tell(again, 0.0)
+        with pytest.raises(RuntimeError, match="not asked here"):
+            algorithm.forget(again)
+    assert algorithm.ask().id == 7
+
+
+@ALL
 def test_a_told_query_is_refused_the_second_time(make: Callable[..., Any]) -> None:
     """By value and by id."""
     algorithm = make()
@@ -245,7 +302,8 @@ def test_another_algorithms_query_is_refused(make: Callable[..., Any]) -> None:
     with pytest.raises(RuntimeError, match="not asked here"):
         algorithm.tell(other.ask(), 0.0)
     mine = algorithm.ask()
-    theirs = dataclasses.replace(mine, index=mine.index + 1)
+    point = POINTS[mine.index + 1]
+    theirs = dataclasses.replace(mine, index=mine.index + 1, u=point, x=point)
     with pytest.raises(RuntimeError, match="not asked here"):
         algorithm.tell(theirs, 0.0)
     assert algorithm.pending == (mine,)

@@ -5,7 +5,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,9 @@ def as_json(state: dict[str, Any]) -> dict[str, Any]:
 def assert_same(one: Any, other: Any) -> None:
     """Equal bit for bit: rounds, pending queries and every number of every instance."""
     assert (one.t, one.detected, one.refuted) == (other.t, other.detected, other.refuted)
-    assert len(one.readings) == len(other.readings)
+    told = [[astuple(reading) for reading in run.readings] for run in (one, other)]
+    np.testing.assert_equal(*told)  # to which a nan is equal to a nan
+    assert (one.retracted, one.is_selected) == (other.retracted, other.is_selected)
     assert [vars_of(query) for query in one.pending] == [vars_of(query) for query in other.pending]
     for label, instance in one.instances.items():
         double = other.instances[label]
@@ -75,7 +77,7 @@ def assert_same(one: Any, other: Any) -> None:
 
 def vars_of(query: ub.Query) -> dict[str, Any]:
     """A query as comparable data."""
-    return {**vars(query), "x": query.x.tolist()}
+    return {**vars(query), "x": query.x.tolist(), "u": query.u.tolist()}
 
 
 def step(algorithm: Any, k: int) -> ub.Query | None:
@@ -207,7 +209,7 @@ def test_the_state_is_plain_data(name: str) -> None:
     for k in range(12):
         step(algorithm, k)
     state = algorithm.state()
-    assert set(state) == {"format", "identity", "seed", "t", "readings", "pending"}
+    assert set(state) == {"format", "identity", "seed", "t", "readings", "pending", "retracted"}
     for column, values in state["readings"].items():
         assert isinstance(values, list if column == "instance" else np.ndarray)
         assert len(values) == len(algorithm.readings)
@@ -303,6 +305,7 @@ OTHERS: dict[str, tuple[str, Callable[[], Any], str]] = {
             "gain": "certified",
             "beta": 2.0,
             "revisit": 0.5,
+            "optimism": 0.5,
         }.items()
     },
 }
@@ -342,13 +345,14 @@ def broken(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
 
 
 BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "format": (lambda s: s.update(format=99), "format 1.*99"),
-    "no format": (lambda s: s.pop("format"), "format 1.*None"),
+    "format": (lambda s: s.update(format=99), "format 2.*99"),
+    "no format": (lambda s: s.pop("format"), "format 2.*None"),
     "no readings": (lambda s: s.pop("readings"), "readings"),
     "no column": (lambda s: s["readings"].pop("y"), "y"),
     "no seed": (lambda s: s.pop("seed"), "seed"),
     "no t": (lambda s: s.pop("t"), "t"),
     "no pending": (lambda s: s.pop("pending"), "pending"),
+    "no retracted": (lambda s: s.pop("retracted"), "retracted"),
     "no identity": (lambda s: s.pop("identity"), "identity"),
     "short column": (lambda s: s["readings"]["y"].pop(), "equal length"),
     "y nan": (lambda s: s["readings"]["y"].__setitem__(2, math.nan), "y must be finite.*nan"),
@@ -360,12 +364,16 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "pending index": (lambda s: s["pending"][0].update(index=20), "index must be in 0..19.*20"),
     "pending label": (lambda s: s["pending"][0].update(instance="x"), "instance must be.*'x'"),
     "pending word": (lambda s: s["pending"][0].update(colour="red"), "colour"),
+    "pending point": (lambda s: s["pending"][0].update(u=[0.5]), "u must have 2 coordinates.*1"),
+    "pending nan": (lambda s: s["pending"][0].update(u=[0.5, math.nan]), "u must be finite.*nan"),
     "pending field": (lambda s: s["pending"][0].pop("mu"), "mu"),
     "t negative": (lambda s: s.update(t=-1), "t must be >= 0.*-1"),
     "t word": (lambda s: s.update(t="12"), "t must be an integer.*'12'"),
     "t too small": (lambda s: s.update(t=3), "t must be"),
     "told twice": (lambda s: s["readings"]["id"].__setitem__(1, 1), "id"),
     "told and pending": (lambda s: s["pending"][0].update(id=1), "id"),
+    "retracted word": (lambda s: s.update(retracted=[["1", True]]), "retracted id must be an integer"),
+    "retracted flag": (lambda s: s.update(retracted=[[1, "yes"]]), "must be True or False.*'yes'"),
     "entropy word": (lambda s: s["seed"].update(entropy="abc"), "seed|entropy"),
 }
 
@@ -387,7 +395,7 @@ def test_a_broken_state_is_refused_and_nothing_changed(case: str) -> None:
 def test_what_is_no_state_is_refused(state: Any) -> None:
     """With the rule and what was given."""
     algorithm = make("gp-ucb")
-    with pytest.raises(ValueError, match="state must have format 1"):
+    with pytest.raises(ValueError, match="state must have format 2"):
         algorithm.restore(state)
     assert algorithm.t == 0
 
@@ -430,6 +438,22 @@ class Interleaving(RuleBasedStateMachine):
         """A reading nobody asked for."""
         for algorithm in (self.whole, self.saved):
             algorithm.tell(x=POINTS[i], y=y)
+
+    @rule(pick=st.integers(0, 100))
+    def forget(self, pick: int) -> None:
+        """Any pending query."""
+        if self.whole.pending:
+            k = pick % len(self.whole.pending)
+            for algorithm in (self.whole, self.saved):
+                algorithm.forget(algorithm.pending[k])
+
+    @rule(pick=st.integers(0, 100), unrelated=st.booleans())
+    def retract(self, pick: int, unrelated: bool) -> None:
+        """Any reading, asked for or not."""
+        if self.whole.readings:
+            id_ = self.whole.readings[pick % len(self.whole.readings)].id
+            for algorithm in (self.whole, self.saved):
+                algorithm.retract(id_, unrelated_to_value=unrelated)
 
     @rule()
     def refuse(self) -> None:

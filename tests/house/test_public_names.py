@@ -6,7 +6,7 @@ import pytest
 
 import unbribable as ub
 
-OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit"]
+OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit", "optimism"]
 
 # name -> (positional parameters, keyword-only parameters)
 SIGNATURES = {
@@ -31,6 +31,8 @@ METHODS = {
     "propose": ([], []),
     "ask": ([], []),
     "tell": (["query", "y"], ["x", "noise_std"]),
+    "forget": (["query"], []),
+    "retract": (["id_"], ["unrelated_to_value"]),
     "recommend": ([], ["threat", "C", "rule"]),
     "regret_certificate": ([], ["threat", "C"]),
     "summary": ([], []),
@@ -39,8 +41,16 @@ METHODS = {
 }
 FIELDS = {
     "Proposal": {"points", "indices", "probabilities", "instances"},
-    "Query": {"id", "t", "x", "index", "instance", "mu", "sigma", "width", "ucb"},
-    "Recommendation": {"x", "index", "lower", "upper", "regret_bound", "guarantee"},
+    "Query": {"id", "t", "x", "u", "index", "instance", "mu", "sigma", "width", "ucb"},
+    "Recommendation": {
+        "x",
+        "index",
+        "lower",
+        "upper",
+        "regret_bound",
+        "guarantee",
+        "between_candidates",
+    },
 }
 
 
@@ -88,7 +98,9 @@ def test_an_algorithm_offers_the_promised_methods(name):
 def test_an_algorithm_takes_every_option(name):
     domain = ub.Grid([[0.0], [1.0]])
     words = {"width": "paper", "noise": "paper", "tail": "paper", "gain": "certified"}
-    algorithm = getattr(ub, name)(domain, assumptions(), **ALGORITHMS[name], **words, revisit=0.1)
+    words |= {"beta": 2.0, "revisit": 0.1, "optimism": 0.5}
+    algorithm = getattr(ub, name)(domain, assumptions(), **ALGORITHMS[name], **words)
+    assert algorithm.options.to_dict() == words
     assert [*algorithm.options.to_dict()] == OPTIONS
 
 
@@ -103,4 +115,9 @@ def test_the_defaults_are_the_documented_ones():
     fast_slow = ub.FastSlowGPUCB(ub.Grid([[0.0], [1.0]]), a, C=2.0)
     assert fast_slow.alpha == 2.0
     expected = {"width": "exact", "noise": "tight", "tail": "sharp", "gain": "realised"}
-    assert fast_slow.options.to_dict() == {**expected, "beta": None, "revisit": 0.0}
+    assert fast_slow.options.to_dict() == {
+        **expected,
+        "beta": None,
+        "revisit": 0.0,
+        "optimism": 1.0,
+    }

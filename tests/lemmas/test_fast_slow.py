@@ -136,9 +136,8 @@ def test_slow_rules_out_every_point_worse_by_a_gap_by_the_elimination_time(
     gamma = ub.MaxInformationGain(kernel, domain.points, 1.0)
     rng = np.random.default_rng(0)
     f = np.array([0.55, -0.1, 0.8]) * norm if setting is orthogonal else norm * domain.points[:, 0]
-    slow = Instance(
-        "slow", domain, assumptions, Options(width=width, noise=noise), C=budget, delta=share
-    )
+    options = Options(width=width, noise=noise)
+    slow = Instance("slow", domain.points, assumptions, options, C=budget, delta=share)
     deadlines = {
         i: elimination_time(assumptions, gap, gamma)
         for i, gap in enumerate(f.max() - f)

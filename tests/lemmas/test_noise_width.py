@@ -229,24 +229,23 @@ def test_noise_width_plus_shift_contains_f_wherever_the_noise_width_alone_would_
     design: Design, C: float, cap: float, width: str, noise: str
 ) -> None:
     B, noise_std = 1.0, 0.2
-    domain = ub.Grid(design.X)
     assumptions = ub.Assumptions(
         design.kernel, B=B, B0=1.0, noise_std=noise_std, lam=design.lam, c_max=cap
     )
     options = Options(width=width, noise=noise)
     f = random_function(design.kernel, design.X, design.rng, B)
     y = f[design.indices] + noise_std * design.rng.standard_normal(design.t)
-    clean = Instance("clean", domain, assumptions, options, C=0.0, delta=0.1)
+    clean = Instance("clean", design.X, assumptions, options, C=0.0, delta=0.1)
     for i, value in zip(design.indices, y, strict=True):
         clean.learn(int(i), float(value))
     is_inside = np.abs(f - clean.mu) <= clean.width
-    target = int(design.rng.integers(domain.n))
+    target = int(design.rng.integers(len(design.X)))
     for c in (
         corruption(design.weights()[:, target], C, cap),
         -corruption(design.weights()[:, target], C, cap),
         random_corruption(design.rng, design.t, C, cap),
     ):
-        told = Instance("told", domain, assumptions, options, C=C, delta=0.1)
+        told = Instance("told", design.X, assumptions, options, C=C, delta=0.1)
         for i, value in zip(design.indices, y + c, strict=True):
             told.learn(int(i), float(value))
         assert np.all(np.abs(f - told.mu)[is_inside] <= told.width[is_inside] + 1e-9 * max(1.0, C))
@@ -263,7 +262,7 @@ def test_lemma_three_needs_the_shift() -> None:
     y = f[indices] + 0.05 * rng.standard_normal(48)
     c = corruption(design.weights()[:, 3], 6.0, 1.0)
     for C, is_inside in ((6.0, True), (0.0, False)):
-        told = Instance("told", ub.Grid(X), assumptions, Options(), C=C, delta=0.1)
+        told = Instance("told", X, assumptions, Options(), C=C, delta=0.1)
         for i, value in zip(indices, y + c, strict=True):
             told.learn(int(i), float(value))
         assert bool(abs(f[3] - told.mu[3]) <= told.width[3]) is is_inside

@@ -100,9 +100,8 @@ def test_an_instance_assembles_its_width_from_these_parts(width: str, noise: str
     kernel = ub.SquaredExponential(1.0)
     assumptions = ub.Assumptions(kernel, B=B, B0=1.0, noise_std=noise_std, lam=lam, delta=0.5)
     gamma = ub.MaxInformationGain(kernel, domain.points, lam) if gain == "certified" else None
-    instance = Instance(
-        "one", domain, assumptions, Options(width=width, noise=noise), C=C, delta=delta, gamma=gamma
-    )
+    options = Options(width=width, noise=noise)
+    instance = Instance("one", domain.points, assumptions, options, C=C, delta=delta, gamma=gamma)
     for y in (1.0, 0.0, 2.0, 1.0):
         instance.learn(0, y)
     sigma = math.sqrt(lam / (lam + 4))

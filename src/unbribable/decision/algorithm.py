@@ -1,16 +1,15 @@
-"""The protocol every algorithm keeps: propose, ask, tell, recommend, summary, state, restore."""
+"""The protocol every algorithm keeps: propose, ask, tell, recommend, summary."""
 
 import math
-import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from unbribable.decision.draws import Seed
-from unbribable.decision.instance import Instance
+from unbribable.decision.anywhere import Anywhere
+from unbribable.decision.learner import AssumptionsRefuted, Learner
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Atom, Proposal, Query, Reading
 from unbribable.decision.recommend import (
@@ -23,26 +22,28 @@ from unbribable.decision.recommend import (
     recommendation,
     regret_certificate,
 )
-from unbribable.decision.saving import check_identity, load_readings, saved
+from unbribable.decision.rule import Rule, polished
+from unbribable.decision.suspects import Suspect, suspects
+from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
+from unbribable.model.box import Box
+from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.information_gain import MaxInformationGain
+
+__all__ = ["Algorithm", "AssumptionsRefuted"]
 
 
-class AssumptionsRefuted(UserWarning):
-    """The readings contradict the assumptions; every guarantee is void from here on."""
-
-
-class Algorithm(ABC):
+class Algorithm(Learner):
     """Abstract. Holds changing state: the instances, the pending queries and what was told.
 
     `ask` draws but learns nothing; only `tell` learns. Several queries may be pending, and they
-    may be told in any order. A subclass says who may play (`_propose_atoms`), who learns
+    may be told in any order. A subclass says who may play (`_propose_atoms`, `_rule`), who learns
     (`_learners`), what follows (`_after`) and whom to trust (`_guarantee`).
 
     Attributes:
-        domain: The candidates.
+        domain: A Grid or a Box.
+        candidates: The points compared: the Grid's, or those a Box has by now.
         assumptions: What the guarantee rests on.
         options: Which widths are used.
         instances: The learners by label.
@@ -53,89 +54,93 @@ class Algorithm(ABC):
     """
 
     def __init__(
-        self, domain: Grid, assumptions: Assumptions, options: Options, seed: Any = None
+        self, domain: Grid | Box, assumptions: Assumptions, options: Options, seed: Any = None
     ) -> None:
-        if not isinstance(domain, Grid):
-            raise TypeError(f"domain must be a Grid, got domain={domain!r}")
-        if not isinstance(assumptions, Assumptions):
-            raise TypeError(f"assumptions must be Assumptions, got assumptions={assumptions!r}")
-        assumptions.kernel.check(domain.points)
-        self.domain = domain
-        self.assumptions = assumptions
-        self.options = options
-        self.seed = Seed.of(seed)
-        self._is_seed_given = seed is not None
-        self.instances: dict[str, Instance] = {}
-        self.t = 0
-        self.detected: int | None = None
-        self.refuted: int | None = None
-        self._pending: dict[int, Query] = {}
-        self._readings: list[Reading] = []
-        self._told: set[int] = set()
-        self._atoms: list[Atom] | None = None
-        self._gamma: MaxInformationGain | None = None
-        if options.gain == "certified":
-            self._gamma = MaxInformationGain(assumptions.kernel, domain.points, assumptions.lam)
+        super().__init__(domain, assumptions, options, seed)
+        self._others: tuple[Floats, ...] = ()
+        self._stale()
 
     # --- what an algorithm decides -------------------------------------------------------------
 
     @abstractmethod
     def _propose_atoms(self) -> list[Atom]:
-        """The atoms of the next round in the order in which the draw goes through them."""
+        """The atoms of the next round: one for each of `draws`, or one alone if the draw is idle."""
 
     @abstractmethod
-    def _learners(self, label: str) -> list[Instance]:
-        """The instances that learn from a reading that belongs to `label`."""
+    def _rule(self, atom: Atom) -> tuple[Rule, Floats]:
+        """What the atom's player maximises anywhere on a Box, and a ranking of the candidates for it.
 
+        The ranking is in closed form, -inf where the player may not go.
+        """
+
+    @property
     @abstractmethod
-    def _after(self, label: str, t: int) -> None:
-        """What follows from the reading of round t, which `label` has learned from."""
+    def draws(self) -> tuple[tuple[str, float], ...]:
+        """Which instance a round's draw may name, with the probability, in the order of the draw."""
 
     @abstractmethod
     def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
         """Whom to trust against the threat (the default one if None) with corruption C."""
 
-    @abstractmethod
-    def _is_refuted(self) -> bool:
-        """Whether bounds that can only fail with an assumption have failed."""
-
-    @property
-    @abstractmethod
-    def parameters(self) -> dict[str, Any]:
-        """What was chosen besides domain, assumptions and options: plain data."""
-
     # --- the protocol --------------------------------------------------------------------------
 
     def propose(self) -> Proposal:
         """The distribution from which the next `ask` draws. Changes nothing."""
-        atoms = self._current_atoms()
-        indices = np.array([atom.index for atom in atoms], dtype=np.intp)
+        atoms = [self._polished(k) for k in range(len(self._current_atoms()))]
+        points = np.array([self._u_at(atom) for atom in atoms])
         return Proposal(
             t=self.t + 1,
-            points=self.domain.points[indices],
-            indices=indices,
+            points=self.candidates.x_of(points),
+            indices=np.array([-1 if atom.u is not None else atom.index for atom in atoms], np.intp),
             probabilities=np.array([atom.probability for atom in atoms]),
             instances=tuple(atom.learner for atom in atoms),
         )
 
     def ask(self) -> Query:
         """Draw the next point from the proposal. Learns nothing; the query is pending until told."""
-        atom = self._drawn()
+        query = self.query_at(self.t + 1, self.drawn(self.t + 1))
         self.t += 1
+        self._pending[query.id] = query
+        self._stale()
+        return query
+
+    def drawn(self, t: int) -> str:
+        """The instance that the draw of round t names: a pure function of seed and t."""
+        return self.seed.choose(t, self.draws)
+
+    def query_at(self, t: int, drawn: str, others: Sequence[Floats] = ()) -> Query:
+        """The query of round t if the draw names `drawn`. For hosts that number the rounds themselves.
+
+        Changes nothing: `ask` is this with the next round and its draw, kept as pending.
+
+        Args:
+            t: The round.
+            drawn: The instance its draw names, see `drawn`.
+            others: Points pending elsewhere, as the kernel sees them, (d,) each.
+        """
+        if len(others) or self._others:
+            self._stale()
+            self._others = tuple(others)
+        atom = self._polished(self._atom_of(drawn))
+        u = self._u_at(atom)
         player = self.instances[atom.player]
-        query = Query(
-            id=self.t,
-            t=self.t,
-            x=self.domain.points[atom.index],
-            index=atom.index,
+        if atom.u is None:
+            mu, sigma = float(player.mu[atom.index]), float(player.sigma[atom.index])
+            width = player.width_at(atom.index)
+        else:
+            mu, sigma, width = self._anywhere(atom.player).describe(u)
+        return Query(
+            id=t,
+            t=t,
+            x=self.candidates.x_of(u),
+            u=u,
+            index=atom.index if atom.u is None else None,
             instance=atom.learner,
-            mu=float(player.mu[atom.index]),
-            sigma=float(player.sigma[atom.index]),
-            width=player.width_at(atom.index),
+            mu=mu,
+            sigma=sigma,
+            width=width,
             ucb=atom.ucb,
         )
-        self._pending[query.id] = query
-        return query
 
     def tell(
         self,
@@ -155,7 +160,7 @@ class Algorithm(ABC):
         Args:
             query: The query or its id.
             y: The reading, a finite number.
-            x: Instead of a query: a candidate, (d,).
+            x: Instead of a query: a point of the domain, (d,).
             noise_std: Of this reading, known before it was taken, if it differs from the
                 assumed one; its fictitious noise becomes lam * (noise_std / assumed)^2.
 
@@ -171,32 +176,62 @@ class Algorithm(ABC):
         y = checks.real("y", y)
         lam = self._lam_of(noise_std)
         if query is None:
-            index = self.domain.index_of(x)
-            learner = self._drawn().learner
-            self._foresee(learner)
-            self.t += 1
-            reading = Reading(self.t, index, y, learner, lam, math.nan, is_foreign=True)
-        else:
-            asked = self._pending_query(query)
-            self._foresee(asked.instance)
-            lcb = asked.mu - asked.width
-            reading = Reading(asked.id, asked.index, y, asked.instance, lam, lcb, is_foreign=False)
-            del self._pending[asked.id]
-        self._take(reading)
+            return self.learn(self.t + 1, x, y, lam=lam)
+        asked = self._pending_query(query)
+        self._foresee(asked.instance)
+        lcb = asked.mu - asked.width
+        index = -1 if asked.index is None else asked.index
+        reading = Reading(asked.id, index, y, asked.instance, lam, lcb, is_foreign=False)
+        del self._pending[asked.id]
+        self._take(reading, asked.u)
         return reading.id
 
-    @property
-    def pending(self) -> tuple[Query, ...]:
-        """Queries asked and not yet told, oldest first."""
-        return tuple(self._pending.values())
+    def learn(
+        self,
+        t: int,
+        x: Any,
+        y: float,
+        *,
+        drawn: str | None = None,
+        lam: float | None = None,
+        is_foreign: bool = True,
+    ) -> int:
+        """Learn the reading of round t at x, for hosts that number the rounds themselves.
 
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """Everything told, in the order of telling."""
-        return tuple(self._readings)
+        Args:
+            t: The round, not told before.
+            x: A point of the domain, (d,).
+            y: The reading.
+            drawn: The instance that the round's draw names; by seed and t if None.
+            lam: Fictitious noise, the assumed one if None.
+            is_foreign: Whether the user chose the point, not the algorithm.
+        """
+        if t in self._told:
+            raise RuntimeError(f"round {t} was told already; a reading is told once")
+        u = self.candidates.coordinates_of(x)
+        learner = self._current_atoms()[self._atom_of(drawn or self.drawn(t))].learner
+        self._foresee(learner)
+        index = self.candidates.index_of(u)
+        lam = self.assumptions.lam if lam is None else lam
+        self.t = max(self.t, t)
+        place = -1 if index is None else index
+        self._take(Reading(t, place, y, learner, lam, math.nan, is_foreign), u)
+        return t
+
+    def forget(self, query: Query | int) -> Query:
+        """Give up a pending query: it will not be told. Its round stays counted; nothing is learned."""
+        asked = self._pending_query(query)
+        del self._pending[asked.id]
+        self._stale()
+        return asked
 
     def recommend(
-        self, *, threat: str | None = None, C: float | None = None, rule: str = "lcb"
+        self,
+        *,
+        threat: str | None = None,
+        C: float | None = None,
+        rule: str = "lcb",
+        units: Units = MODEL_UNITS,
     ) -> Recommendation:
         """The point to use, with a certificate on its simple regret.
 
@@ -205,6 +240,7 @@ class Algorithm(ABC):
             C: Corruption to be safe against, where the algorithm does not know it (layers).
             rule: "lcb": the largest lower bound now (ours); "paper": the point x_t whose lower
                 bound was largest when it was chosen [BKS20, App. C].
+            units: In which to say everything.
         """
         checks.choice("rule", rule, ("lcb", "paper"))
         guarantee = self._trusted(threat, C)
@@ -213,7 +249,8 @@ class Algorithm(ABC):
         if rule == "paper":
             best = best_when_chosen(self._readings, guarantee)
         levels = self._levels(best, guarantee.threat)
-        return recommendation(self.domain, bounds, guarantee, best, rule, levels)
+        between = self.assumptions.B * self.candidates.discretisation(self.assumptions.kernel)
+        return recommendation(self.candidates, bounds, guarantee, best, rule, levels, between, units)
 
     def regret_certificate(
         self, *, threat: str | None = None, C: float | None = None
@@ -222,6 +259,10 @@ class Algorithm(ABC):
         guarantee = self._trusted(threat, C)
         played = [reading.index for reading in self._readings if not reading.is_foreign]
         return regret_certificate(self._bounds(guarantee), guarantee, played)
+
+    def suspects(self, *, flagged_only: bool = False, units: Units = MODEL_UNITS) -> tuple[Suspect, ...]:
+        """The readings that look like lies, most suspicious first, with evidence; deletes nothing."""
+        return suspects(self, flagged_only=flagged_only, units=units)
 
     def summary(self) -> dict[str, Any]:
         """Where the run stands and what is guaranteed, as plain data (without the seed)."""
@@ -233,6 +274,7 @@ class Algorithm(ABC):
             "told": len(self._readings),
             "foreign": sum(reading.is_foreign for reading in self._readings),
             "pending": list(self._pending),
+            "retracted": list(self._retracted),
             "detected": self.detected,
             "refuted": self.refuted,
             "threat": best.threat,
@@ -242,131 +284,80 @@ class Algorithm(ABC):
                 "lower": best.lower,
                 "upper": best.upper,
                 "regret_bound": best.regret_bound,
+                "between_candidates": best.between_candidates,
             },
             "regret_in_hindsight": self.regret_certificate().value,
+            "candidates": self.candidates.n,
             "instances": {label: instance.summary() for label, instance in self.instances.items()},
             "notes": self._notes(),
         }
 
-    # --- stopping and going on -----------------------------------------------------------------
-
-    def state(self) -> dict[str, Any]:
-        """Everything needed to go on later: JSON-able values and arrays. Holds the secret seed."""
-        return saved(self._identity(), self.seed, self.t, self._readings, self.pending)
-
-    def restore(self, state: Mapping[str, Any]) -> Self:
-        """Go on from `state()`: learn the same readings again, in the same order.
-
-        To be called on a new algorithm built with the same arguments. It continues exactly as the
-        one that was saved. A reading costs what it cost the first time, less the asking.
-
-        Returns:
-            The algorithm itself.
-
-        Raises:
-            RuntimeError: This algorithm has been used already.
-            ValueError: The state belongs to other arguments; the message names the first one.
-        """
-        if self.t:
-            raise RuntimeError(
-                f"restore needs a new algorithm, this one is in round {self.t}; build another"
-            )
-        check_identity(state, self._identity())
-        seed = Seed.from_plain(state["seed"])
-        if self._is_seed_given and seed != self.seed:
-            raise ValueError("the seed must be the saved one (or left out), got another seed")
-        t, readings, pending = load_readings(state, self.domain, self.instances)
-        self.seed = seed
-        self.t = t
-        for reading in readings:
-            self._take(reading)
-        self._pending = {query.id: query for query in pending}
-        return self
-
     # --- inside --------------------------------------------------------------------------------
 
-    def _identity(self) -> dict[str, Any]:
-        return {
-            "algorithm": type(self).__name__,
-            "domain": self.domain.fingerprint,
-            **self.assumptions.to_plain(),
-            **self.parameters,
-            **self.options.to_dict(),
-        }
+    @property
+    def _is_parallel(self) -> bool:
+        """Whether other queries are pending."""
+        return bool(self._pending or self._others)
 
-    def _new_instance(self, label: str, *, C: float, delta: float) -> Instance:
-        instance = Instance(
-            label,
-            self.domain,
-            self.assumptions,
-            self.options,
-            C=C,
-            delta=delta,
-            gamma=self._gamma,
-        )
-        self.instances[label] = instance
-        return instance
+    def _stale(self) -> None:
+        self._others = ()
+        self._atoms: list[Atom] | None = None
+        self._final: dict[int, Atom] = {}
+        self._views: dict[str, Anywhere] = {}
 
     def _current_atoms(self) -> list[Atom]:
         if self._atoms is None:
+            pending = [*(query.u for query in self.pending), *self._others]
+            for instance in self.instances.values():
+                instance.expect(pending)
             self._atoms = self._propose_atoms()
         return self._atoms
 
-    def _drawn(self) -> Atom:
-        """The atom of round t + 1: the first one whose cumulated probability exceeds u_t."""
+    def _atom_of(self, drawn: str) -> int:
         atoms = self._current_atoms()
-        if len(atoms) == 1:
-            return atoms[0]
-        u = self.seed.uniform(self.t + 1)
-        cumulated = 0.0
-        for atom in atoms:
-            cumulated += atom.probability
-            if u < cumulated:
-                return atom
-        return atoms[-1]
+        return [label for label, _ in self.draws].index(drawn) if len(atoms) > 1 else 0
+
+    def _anywhere(self, label: str) -> Anywhere:
+        if label not in self._views:
+            self._views[label] = Anywhere(self.instances[label])
+        return self._views[label]
+
+    def _polished(self, k: int) -> Atom:
+        """The k-th atom; on a Box moved to where a local search from the best candidates ends.
+
+        Not while queries are pending: they are reckoned with at the candidates only.
+        """
+        atom = self._current_atoms()[k]
+        box = self.candidates.box
+        player = self.instances[atom.player]
+        is_revisit = bool(self.options.revisit) and atom.index in player.posterior.u
+        if box is None or self._is_parallel or is_revisit:
+            return atom
+        if k not in self._final:
+            rule, hopes = self._rule(atom)
+            width = player.width_at(atom.index)
+            stream = len(self._readings)
+            self._final[k] = polished(atom, rule, hopes, self.candidates, width, stream)
+        return self._final[k]
+
+    def _u_at(self, atom: Atom) -> Floats:
+        u: Floats = self.candidates.coordinates[atom.index] if atom.u is None else atom.u
+        return u
 
     def _pending_query(self, query: Any) -> Query:
         is_whole = isinstance(query, Query)
         id_ = query.id if is_whole else checks.integer("query", query, at_least=1)
         if id_ in self._told:
-            raise RuntimeError(f"query {id_} was told already; a reading is told once")
+            raise RuntimeError(f"query {id_} was told already; a reading is told once, or retracted")
         asked = self._pending.get(id_)
-        if asked is None or (is_whole and query.index != asked.index):
+        if asked is None and id_ in self._retracted:
+            raise RuntimeError(f"query {id_} was retracted; put it right with tell(x=..., y=...)")
+        if asked is None or (is_whole and not np.array_equal(query.u, asked.u)):
             raise RuntimeError(
                 f"query {id_} was not asked here, pending are {list(self._pending)}; "
                 "use tell(x=..., y=...) for a point that was not asked for"
             )
         return asked
-
-    def _lam_of(self, noise_std: Any) -> float:
-        if noise_std is None:
-            return self.assumptions.lam
-        if self._gamma is not None:
-            raise ValueError(
-                "a reading with a noise_std of its own needs gain='realised', got gain='certified'"
-            )
-        return self.assumptions.lam_of(noise_std)
-
-    def _foresee(self, label: str | None) -> None:
-        """Let a given beta fail now if it is going to, before anything has changed."""
-        if label is not None and callable(self.options.beta):
-            for instance in self._learners(label):
-                self.options.beta_at(instance.n_readings + 2)
-
-    def _take(self, reading: Reading) -> None:
-        """Let the instance the reading belongs to learn from it. The only place that learns."""
-        self._readings.append(reading)
-        self._told.add(reading.id)
-        if reading.instance is None:
-            return
-        for instance in self._learners(reading.instance):
-            instance.learn(reading.index, reading.y, reading.lam)
-        self._atoms = None
-        self._after(reading.instance, reading.id)
-        if self.refuted is None and self._is_refuted():
-            self.refuted = reading.id
-            if self.options.beta is None:
-                warnings.warn(self._refutation(), AssumptionsRefuted, stacklevel=3)
 
     def _bounds(self, guarantee: Guarantee) -> ValidBounds:
         return ValidBounds.of([self.instances[label] for label in guarantee.labels], self.assumptions)
@@ -374,22 +365,29 @@ class Algorithm(ABC):
     def _trusted(self, threat: str | None, C: float | None) -> Guarantee:
         """The guarantee, void where the run itself has voided it."""
         guarantee = self._guarantee(threat, C)
+        void = guarantee.void
         if self.options.beta is not None:
             void = "No guarantee: beta was given, which replaces the proven noise width."
-            return replace(guarantee, void=void)
-        if self.refuted is not None:
-            return replace(guarantee, void=self._refutation())
-        return guarantee
+        elif self.is_selected:
+            void = self._selection()
+        elif self.refuted is not None:
+            void = self._refutation()
+        return replace(guarantee, void=void)
 
-    def _refutation(self) -> str:
+    def _selection(self) -> str:
+        gone = [id_ for id_, is_unrelated in self._retracted.items() if not is_unrelated]
         return (
-            f"The assumptions are refuted by the readings up to round {self.refuted}: no function "
-            "fits all of them, so nothing is guaranteed. B, noise_std or the corruption is larger "
-            "than assumed, or the kernel is wrong."
+            f"No guarantee: readings {gone} were taken out, and nobody stated that this had nothing to "
+            "do with their values."
         )
 
     def _levels(self, i: int, threat: str) -> tuple[Level, ...]:
         return ()
 
     def _notes(self) -> list[str]:
-        return [self._refutation()] if self.refuted is not None else []
+        notes = [self._refutation()] if self.refuted is not None else []
+        if self.is_selected:
+            notes.append(self._selection())
+        if self.options.optimism < 1.0:
+            notes.append("optimism < 1: intervals and certificates hold, the regret theorems do not.")
+        return notes

@@ -34,6 +34,17 @@ class Seed:
         sequence = np.random.SeedSequence(self.entropy, spawn_key=(*self.spawn_key, t))
         return float(np.random.default_rng(sequence).random())
 
+    def choose(self, t: int, draws: tuple[tuple[str, float], ...]) -> str:
+        """The label that the draw of round t names, of labels with probabilities that sum to 1."""
+        if len(draws) > 1:
+            u = self.uniform(t)
+            cumulated = 0.0
+            for label, probability in draws:
+                cumulated += probability
+                if u < cumulated:
+                    return label
+        return draws[-1][0]
+
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
         entropy = self.entropy if isinstance(self.entropy, int) else list(self.entropy)

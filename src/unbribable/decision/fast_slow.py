@@ -9,7 +9,9 @@ from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.proposal import Atom
 from unbribable.decision.recommend import Guarantee
+from unbribable.decision.rule import Rule
 from unbribable.model import checks
+from unbribable.model.box import Box
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
@@ -29,7 +31,7 @@ class FastSlowGPUCB(Algorithm):
     `recommend(threat="strong")` uses "all" alone.
 
     Args:
-        domain: The candidates.
+        domain: A Grid or a Box.
         assumptions: What the guarantee rests on; c_max must be finite.
         C: Total corruption if there is any, > 0.
         alpha: Widening of slow's rule, > 9/5 (the constant of Lemma 8 needs it); the theorems
@@ -37,12 +39,12 @@ class FastSlowGPUCB(Algorithm):
         seed: Of the draws, secret; fresh entropy if None.
         with_all: Use slow and "all" together where slow alone stands, in fast's rule and in the
             check (ours). "all" is in the union bound already, so Theorem 9 holds verbatim.
-        options: width, noise, tail, gain, beta, revisit: see Options.
+        options: width, noise, tail, gain, beta, revisit, optimism: see Options.
     """
 
     def __init__(
         self,
-        domain: Grid,
+        domain: Grid | Box,
         assumptions: Assumptions,
         *,
         C: float,
@@ -57,16 +59,24 @@ class FastSlowGPUCB(Algorithm):
         self.with_all = checks.truth("with_all", with_all)
         cap = checks.real("c_max", assumptions.cap, above=0.0)
         self.p = min(1.0, 1.0 / self.C)
-        share = assumptions.delta / 5.0
+        self._share = assumptions.delta / 5.0
         if self.C <= 1.0:
-            budget = self.C
+            self._budget = self.C
         elif self.options.tail == "paper":
-            budget = tail_paper(cap, share)  # [BKS20, Lem. 6]
+            self._budget = tail_paper(cap, self._share)  # [BKS20, Lem. 6]
         else:
-            budget = tail_sharp(self.C, self.p, cap, share)
-        self._fast = self._new_instance("fast", C=0.0, delta=share)
-        self._slow = self._new_instance("slow", C=budget, delta=share)
-        self._all = self._new_instance("all", C=self.C, delta=share)
+            self._budget = tail_sharp(self.C, self.p, cap, self._share)
+        self._begin()
+
+    def _build(self) -> None:
+        self._fast = self._new_instance("fast", C=0.0, delta=self._share)
+        self._slow = self._new_instance("slow", C=self._budget, delta=self._share)
+        self._all = self._new_instance("all", C=self.C, delta=self._share)
+
+    @property
+    def draws(self) -> tuple[tuple[str, float], ...]:
+        slow = ("slow", self.p)
+        return (slow, ("fast", 1.0 - self.p)) if self.p < 1.0 else (slow,)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -87,6 +97,9 @@ class FastSlowGPUCB(Algorithm):
         """argmax of min(ucb_bar_fast, ucb_bar_slow) [BKS20, Alg. 2, line 6]."""
         robust_ucb, robust_lcb = self._robust_bounds()
         ucb = np.minimum(self._fast.ucb_bar, robust_ucb)
+        if self.options.optimism < 1.0 or self._is_parallel:
+            factor = self.options.optimism * self._fast.shrink
+            ucb = np.minimum(ucb, self._fast.mu + factor * self._fast.width)
         best = int(np.argmax(ucb))
         if self.options.revisit:
             # Only points that slow has not ruled out, or Lemma 7 would fail.
@@ -94,6 +107,20 @@ class FastSlowGPUCB(Algorithm):
             read = read[robust_ucb[read] >= robust_lcb.max()]
             best = self._fast.revisited(ucb, best, read)
         return best, float(ucb[best])
+
+    def _rule(self, atom: Atom) -> tuple[Rule, Floats]:
+        optimism = self.options.optimism
+        if atom.player != "fast":
+            alpha = optimism * (self.alpha if atom.player == "slow" else 1.0)
+            hopes = self.instances[atom.player].promising(alpha, atom.index)
+            return Rule(((self._anywhere(atom.player), alpha),)), hopes
+        bounds = [(self._anywhere("fast"), optimism), (self._anywhere("slow"), 1.0)]
+        if self.with_all:
+            bounds.append((self._anywhere("all"), 1.0))
+        hopes = np.minimum(
+            self._fast.promising(optimism, atom.index), self._slow.promising(1.0, atom.index)
+        )
+        return Rule(tuple(bounds)), hopes
 
     def _robust_bounds(self) -> tuple[Floats, Floats]:
         if not self.with_all:
@@ -124,11 +151,11 @@ class FastSlowGPUCB(Algorithm):
         if C is not None:
             raise ValueError(f"C must be left out, it is {self.C} by construction, got C={C}")
         share = self.assumptions.delta / 5.0
-        budget = f"with total corruption at most {self.C:g}"
+        budget = "with total corruption at most {C}"
         if threat == "strong":
-            return Guarantee(threat, ("all",), 1.0 - share, f"against any adversary {budget}")
+            return Guarantee(threat, ("all",), 1.0 - share, f"against any adversary {budget}", self.C)
         words = f"against a weak adversary (who does not see the draw) {budget}"
-        return Guarantee(threat, ("slow", "all"), 1.0 - 3.0 * share, words)
+        return Guarantee(threat, ("slow", "all"), 1.0 - 3.0 * share, words, self.C)
 
     def _notes(self) -> list[str]:
         notes = super()._notes()

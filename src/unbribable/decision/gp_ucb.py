@@ -7,7 +7,10 @@ from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.proposal import Atom
 from unbribable.decision.recommend import Guarantee
+from unbribable.decision.rule import Rule
 from unbribable.model import checks
+from unbribable.model.box import Box
+from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 
@@ -15,14 +18,25 @@ from unbribable.theory.assumptions import Assumptions
 class _OneInstance(Algorithm):
     """Abstract. Plays argmax mu + width of its only instance, which learns from everything."""
 
-    def __init__(self, domain: Grid, assumptions: Assumptions, *, C: float, options: Options) -> None:
+    draws = (("main", 1.0),)
+
+    def __init__(
+        self, domain: Grid | Box, assumptions: Assumptions, *, C: float, options: Options
+    ) -> None:
         super().__init__(domain, assumptions, options)
         self.C = C
-        self._main = self._new_instance("main", C=C, delta=assumptions.delta)
+        self._begin()
+
+    def _build(self) -> None:
+        self._main = self._new_instance("main", C=self.C, delta=self.assumptions.delta)
 
     def _propose_atoms(self) -> list[Atom]:
         index, ucb = self._main.best(alpha=1.0)  # [BKS20, Eq. 13]
         return [Atom(index, 1.0, "main", "main", ucb)]
+
+    def _rule(self, atom: Atom) -> tuple[Rule, Floats]:
+        optimism = self.options.optimism
+        return Rule(((self._anywhere("main"), optimism),)), self._main.promising(optimism, atom.index)
 
     def _learners(self, label: str) -> list[Instance]:
         return [self._main]
@@ -38,13 +52,15 @@ class GPUCB(_OneInstance):
     """GP-UCB, the baseline: argmax mu + noise width. Not robust: it trusts every reading.
 
     Args:
-        domain: The candidates.
+        domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
-        options: width, noise, tail, gain, beta, revisit: see Options (width and tail do nothing
-            here).
+        options: width, noise, tail, gain, beta, revisit, optimism: see Options (width and tail do
+            nothing here).
     """
 
-    def __init__(self, domain: Grid, assumptions: Assumptions, **options: Unpack[OptionWords]) -> None:
+    def __init__(
+        self, domain: Grid | Box, assumptions: Assumptions, **options: Unpack[OptionWords]
+    ) -> None:
         super().__init__(domain, assumptions, C=0.0, options=Options(**options))
 
     @property
@@ -65,14 +81,14 @@ class RobustGPUCB(_OneInstance):
     Its guarantee covers weak and strong adversaries. `C=0` is GP-UCB bit for bit.
 
     Args:
-        domain: The candidates.
+        domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
         C: Total corruption, sum over the rounds of the largest lie, at most that.
-        options: width, noise, tail, gain, beta, revisit: see Options (tail does nothing here).
+        options: width, noise, tail, gain, beta, revisit, optimism: see Options (tail does nothing here).
     """
 
     def __init__(
-        self, domain: Grid, assumptions: Assumptions, *, C: float, **options: Unpack[OptionWords]
+        self, domain: Grid | Box, assumptions: Assumptions, *, C: float, **options: Unpack[OptionWords]
     ) -> None:
         C = checks.real("C", C, at_least=0.0)
         super().__init__(domain, assumptions, C=C, options=Options(**options))
@@ -87,5 +103,5 @@ class RobustGPUCB(_OneInstance):
         )
         if C is not None:
             raise ValueError(f"C must be left out, it is {self.C} by construction, got C={C}")
-        words = f"against any adversary, weak or strong, with total corruption at most {self.C:g}"
-        return Guarantee(threat, ("main",), 1.0 - self.assumptions.delta, words)
+        words = "against any adversary, weak or strong, with total corruption at most {C}"
+        return Guarantee(threat, ("main",), 1.0 - self.assumptions.delta, words, self.C)

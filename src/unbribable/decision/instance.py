@@ -1,15 +1,21 @@
 """One learner inside an algorithm: a posterior, its widths, and its intersected bounds."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from unbribable.decision.options import Options
 from unbribable.model.checks import Bools, Floats, Ints
-from unbribable.model.domain import Grid
 from unbribable.model.posterior import Posterior
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.exact_shift import ClosedFormShift, ExactShift, Shift
 from unbribable.theory.information_gain import MaxInformationGain
-from unbribable.theory.widths import noise_width_paper, noise_width_tight, radius, rkhs_bias
+from unbribable.theory.widths import (
+    noise_width_paper,
+    noise_width_tight,
+    radius,
+    rkhs_bias,
+)
 
 
 class Instance:
@@ -17,7 +23,7 @@ class Instance:
 
     Args:
         label: Its name in the algorithm.
-        domain: The candidates.
+        X: The candidates as the kernel sees them, (n, d).
         assumptions: What the guarantee rests on.
         options: Which widths to use.
         C: The corruption that can reach this instance.
@@ -31,13 +37,14 @@ class Instance:
         shift: Corruption part of the width, known as far as it was needed.
         ucb_bar: Running minimum of mu + width over this instance's clock, (n,).
         lcb_bar: Running maximum of mu - width, (n,).
+        shrink: Factor of the width in the choice: what the pending queries, if any, will leave of sigma.
         is_crossed: Whether lcb_bar has exceeded ucb_bar somewhere: an assumption is false.
     """
 
     def __init__(
         self,
         label: str,
-        domain: Grid,
+        X: Floats,
         assumptions: Assumptions,
         options: Options,
         *,
@@ -48,20 +55,21 @@ class Instance:
         self.label = label
         self.C = C
         self.delta = delta
-        self._assumptions = assumptions
-        self._options = options
+        self.assumptions = assumptions
+        self.options = options
         self._gamma = gamma
         is_tight = options.noise == "tight" and options.beta is None
         is_exact = options.width == "exact" and C > 0.0
         self.posterior = Posterior(
             assumptions.kernel,
-            domain.points,
+            X,
             assumptions.lam,
             tracks_noise_var=is_tight,
             n_deferred_max=1 if is_exact else 16,
         )
         self.sigma: Floats = np.sqrt(self.posterior.var)
         self.noise: Floats = self._noise_width()
+        self.shrink: Floats | float = 1.0
         self.shift: Shift
         if is_exact:
             self.shift = ExactShift(self.posterior, C, assumptions.cap)
@@ -106,6 +114,41 @@ class Instance:
         self.noise = self._noise_width()
         self._intersect()
 
+    def extend(self, X: Floats) -> None:
+        """Take in further candidates: X is all of them, the old ones first.
+
+        A new candidate starts from its current bounds: they are valid, and nothing older is known of it.
+        """
+        n = len(self.mu)
+        is_rebuilt = self.posterior.extend(X)
+        self.sigma = np.sqrt(self.posterior.var)
+        self.noise = self._noise_width()
+        self.shift.extend(self.sigma, is_rebuilt)
+        new = np.arange(n, len(X))
+        self.shift.resolve(new)
+        width = self.noise[new] + self.shift.high[new]
+        self.ucb_bar = np.concatenate([self.ucb_bar, self.mu[new] + width])
+        self.lcb_bar = np.concatenate([self.lcb_bar, self.mu[new] - width])
+        self._ucb = np.concatenate([self._ucb, self.mu[new] + width])
+
+    def expect(self, points: Sequence[Floats]) -> None:
+        """Let the choice reckon with pending queries at these points, (d,) each, of unknown value.
+
+        sigma at x becomes what it will be after them; the width in the choice shrinks by the same
+        factor, so that several pending queries spread out. Intervals stay as they are.
+        """
+        if not points:
+            self.shrink = 1.0
+            return
+        p, U = self.posterior, np.array(points)
+        cross = p.kernel(U, p.X)
+        cross -= (p.kernel(U, p.X[p.u]) * p.prec) @ p.R
+        columns = p.columns_for(p.kernel(p.X[p.u], U))
+        among = p.kernel(U, U) - (p.kernel(U, p.X[p.u]) * p.prec) @ columns
+        among[np.diag_indices(len(U))] += p.lam
+        left = p.var - np.einsum("px,px->x", cross, np.linalg.solve(among, cross))
+        self.shrink = np.sqrt(np.clip(left / np.maximum(p.var, np.finfo(float).tiny), 0.0, 1.0))
+
     def best(self, alpha: float, among: Bools | None = None) -> tuple[int, float]:
         """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].
 
@@ -115,21 +158,39 @@ class Instance:
             alpha: Widening factor.
             among: Candidates allowed, (n,); all if None.
         """
+        factor = alpha * self.options.optimism * self.shrink
         if self.shift.is_open:
-            base = self._allowed(self.mu + alpha * self.noise, among)
-            floor = np.max(base + alpha * self.shift.low)
-            self.shift.resolve(np.flatnonzero(base + alpha * self.shift.high >= floor))
-            if self._options.revisit:
+            base = self._allowed(self.mu + factor * self.noise, among)
+            floor = np.max(base + factor * self.shift.low)
+            self.shift.resolve(np.flatnonzero(base + factor * self.shift.high >= floor))
+            if self.options.revisit:
                 self.shift.resolve(self.posterior.u)
-            ucb = base + alpha * self.shift.high
-        elif alpha == 1.0:
+            ucb = base + factor * self.shift.high
+        elif isinstance(factor, float) and factor == 1.0:
             ucb = self._allowed(self._ucb, among)
         else:
-            ucb = self._allowed(self.mu + alpha * (self.noise + self.shift.high), among)
+            ucb = self._allowed(self.mu + factor * (self.noise + self.shift.high), among)
         best = int(ucb.argmax())
-        if self._options.revisit:
+        if self.options.revisit:
             best = self.revisited(ucb, best, self.posterior.u, alpha)
         return best, float(ucb[best])
+
+    def promising(self, alpha: float, best: int) -> Floats:
+        """mu + alpha * width, (n,), roughly: exact at 64 candidates that lead, a closed form elsewhere.
+
+        The closed form takes the shift as the multiple of sigma that it is at candidate `best`. It
+        ranks starting points for a search, and does not depend on what else was solved before.
+        """
+        base: Floats = self.mu + alpha * self.noise
+        if self.C == 0.0 or not self.posterior.m:
+            return base
+        self.shift.resolve(np.array([best]))
+        ratio = float(self.shift.high[best] / max(self.sigma[best], np.finfo(float).tiny))
+        ucb = base + alpha * ratio * self.sigma
+        top = np.argsort(-ucb, kind="stable")[:64]
+        self.shift.resolve(top)
+        ucb[top] = base[top] + alpha * self.shift.high[top]
+        return ucb
 
     @staticmethod
     def _allowed(ucb: Floats, among: Bools | None) -> Floats:
@@ -156,7 +217,7 @@ class Instance:
         if not len(read):
             return best
         width = alpha * (self.noise[read] + self.shift.high[read])
-        near = read[ucb[read] >= ucb[best] - self._options.revisit * width]
+        near = read[ucb[read] >= ucb[best] - self.options.revisit * width]
         if not len(near):
             return best
         near = np.sort(near)
@@ -164,15 +225,23 @@ class Instance:
 
     def _noise_width(self) -> Floats:
         """The noise part for the next choice, with what is held before it."""
-        beta = self._options.beta_at(self.n_readings + 1)
+        return self.noise_at(self.sigma, self.posterior.var, self.posterior.noise_var)
+
+    def noise_at(self, sigma: Floats, var: Floats, noise_var: Floats) -> Floats:
+        """The noise part of the width where sigma, var and noise_var are these."""
+        beta = self.options.beta_at(self.n_readings + 1)
         if beta is not None:
-            return beta * self.sigma
+            return beta * sigma
+        B = self.assumptions.B
+        if self.options.noise == "paper":
+            return noise_width_paper(B, self.radius_at(self.delta), sigma)
+        rho_half = self.radius_at(self.delta / 2)
+        return noise_width_tight(B, rho_half, sigma, rkhs_bias(B, var, noise_var))
+
+    def radius_at(self, delta: float) -> float:
+        """rho(delta) with the readings held now."""
         gain = self._gamma(self.n_readings) if self._gamma else self.posterior.gain
-        noise_std, lam, B = self._assumptions.noise_std, self._assumptions.lam, self._assumptions.B
-        if self._options.noise == "paper":
-            return noise_width_paper(B, radius(noise_std, lam, gain, self.delta), self.sigma)
-        bias = rkhs_bias(B, self.posterior.var, self.posterior.noise_var)
-        return noise_width_tight(B, radius(noise_std, lam, gain, self.delta / 2), self.sigma, bias)
+        return radius(self.assumptions.noise_std, self.assumptions.lam, gain, delta)
 
     def _intersect(self) -> None:
         """ucb_bar = min(ucb_bar, mu + width), lcb_bar = max(lcb_bar, mu - width) [BKS20, Eqs. 17, 18].
@@ -187,7 +256,7 @@ class Instance:
         else:
             # Only where a bound gains more than rounding: whether it does is then the same
             # whatever the bracket has solved before.
-            slack = 1e-3 * self._assumptions.tolerance
+            slack = 1e-3 * self.assumptions.tolerance
             may_tighten = self.mu + width < self.ucb_bar - slack
             may_tighten |= self.mu - width > self.lcb_bar + slack
             where = np.flatnonzero(may_tighten)
@@ -203,4 +272,4 @@ class Instance:
         may_cross = self.lcb_bar > self.ucb_bar
         if not self.is_crossed and may_cross[may_cross.argmax()]:
             gap = float(np.max(self.lcb_bar - self.ucb_bar))
-            self.is_crossed = gap > self._assumptions.tolerance
+            self.is_crossed = gap > self.assumptions.tolerance

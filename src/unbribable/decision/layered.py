@@ -9,12 +9,22 @@ from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.proposal import Atom
 from unbribable.decision.recommend import Guarantee, Level, ValidBounds
+from unbribable.decision.rule import Rule
 from unbribable.model import checks
-from unbribable.model.checks import Bools
+from unbribable.model.box import Box
+from unbribable.model.checks import Bools, Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.regret_bounds import layer_delta, number_of_layers, robust_layer
 from unbribable.theory.tails import tail_paper, tail_sharp
+
+
+def layer_probabilities(T: int) -> tuple[tuple[str, float], ...]:
+    """Labels and probabilities of the layers, 2^-l; the remainder goes to layer 1 [BKS20, Alg. 3]."""
+    n_layers = number_of_layers(T)
+    layers = [(f"layer-{level}", 0.5**level) for level in range(1, n_layers + 1)]
+    layers[0] = (layers[0][0], layers[0][1] + 0.5**n_layers)
+    return tuple(layers)
 
 
 class LayeredGPUCB(Algorithm):
@@ -27,22 +37,24 @@ class LayeredGPUCB(Algorithm):
     The budgets hold against a weak adversary, who does not see the draw.
 
     Args:
-        domain: The candidates.
+        domain: A Grid or a Box.
         assumptions: What the guarantee rests on; c_max must be finite.
         T: Horizon: decides the number of layers. Intervals stay valid past it, the regret theorem
             does not.
         alpha: Widening of the rule, > 9/5; the theorem uses 2.
         seed: Of the draws, secret; fresh entropy if None.
-        options: width, noise, tail, gain, beta, revisit: see Options.
+        options: width, noise, tail, gain, beta, revisit, optimism: see Options.
 
     Attributes:
         maximisers: Potential maximisers of each layer, (n_layers, n); nested, layer 1 first.
         probabilities: Of each layer, (n_layers,).
     """
 
+    draws: tuple[tuple[str, float], ...] = ()
+
     def __init__(
         self,
-        domain: Grid,
+        domain: Grid | Box,
         assumptions: Assumptions,
         *,
         T: int,
@@ -55,18 +67,38 @@ class LayeredGPUCB(Algorithm):
         self.alpha = checks.real("alpha", alpha, above=1.8)
         cap = checks.real("c_max", assumptions.cap, above=0.0)
         self.n_layers = number_of_layers(self.T)
-        self.probabilities = 0.5 ** np.arange(1, self.n_layers + 1)
-        self.probabilities[0] += 0.5**self.n_layers  # the remainder goes to layer 1
-        share = layer_delta(assumptions.delta, self.T)
-        self._layers: list[Instance] = []
-        for level in range(1, self.n_layers + 1):
+        self.draws = layer_probabilities(self.T)
+        self.probabilities = np.array([probability for _, probability in self.draws])
+        self._share = layer_delta(assumptions.delta, self.T)
+        self._budgets: list[float] = []
+        for level, probability in enumerate(self.probabilities, 1):
             if self.options.tail == "paper":
-                budget = tail_paper(cap, share)  # [BKS20, Eq. 35]
+                budget = tail_paper(cap, self._share)  # [BKS20, Eq. 35]
             else:
-                budget = tail_sharp(2.0**level, float(self.probabilities[level - 1]), cap, share)
-            self._layers.append(self._new_instance(f"layer-{level}", C=budget, delta=share))
-        self.maximisers: Bools = np.ones((self.n_layers, domain.n), dtype=np.bool_)
+                budget = tail_sharp(2.0**level, float(probability), cap, self._share)
+            self._budgets.append(budget)
+        self._begin()
+
+    def _build(self) -> None:
+        self._layers: list[Instance] = [
+            self._new_instance(f"layer-{level}", C=budget, delta=self._share)
+            for level, budget in enumerate(self._budgets, 1)
+        ]
+        self.maximisers: Bools = np.ones((self.n_layers, self.candidates.n), dtype=np.bool_)
         self._choices: list[tuple[int, float] | None] = [None] * self.n_layers
+
+    def _grown(self) -> None:
+        """A new candidate is a potential maximiser of layer l unless a layer from l up rules it out."""
+        n = self.maximisers.shape[1]
+        may_be_best = np.array(
+            [
+                layer.ucb_bar[n:] >= layer.lcb_bar.max() - self.assumptions.tolerance
+                for layer in self._layers
+            ]
+        )
+        nested = np.logical_and.accumulate(may_be_best[::-1], axis=0)[::-1]
+        self.maximisers = np.concatenate([self.maximisers, nested], axis=1)
+        self._choices = [None] * self.n_layers
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -87,12 +119,27 @@ class LayeredGPUCB(Algorithm):
             atoms.append(Atom(index, float(probability), learner, label, ucb))
         return atoms
 
+    def _rule(self, atom: Atom) -> tuple[Rule, Floats]:
+        alpha = self.alpha * self.options.optimism
+        k = [layer.label for layer in self._layers].index(atom.player)
+        bounds = ((self._anywhere(atom.player), alpha),)
+        hopes = self._layers[k].promising(alpha, atom.index)
+        if self._lowest_open() is None:
+            return Rule(bounds), hopes
+        floors = tuple(
+            (self._anywhere(layer.label), float(layer.lcb_bar.max()) - self.assumptions.tolerance)
+            for layer in self._layers[k:]
+            if layer.n_readings
+        )
+        return Rule(bounds, floors), np.where(self.maximisers[k], hopes, -np.inf)
+
     def _choice(self, k: int) -> tuple[int, float]:
         """argmax over M(l) of ucb_l(.; alpha), kept until the layer or its set changes."""
         choice = self._choices[k]
-        if choice is None:
+        if choice is None or self._is_parallel:
             among = None if self.maximisers[k].all() else self.maximisers[k]
-            choice = self._choices[k] = self._layers[k].best(self.alpha, among)
+            choice = self._layers[k].best(self.alpha, among)
+            self._choices[k] = None if self._is_parallel else choice
         return choice
 
     def _lowest_open(self) -> int | None:
@@ -140,10 +187,10 @@ class LayeredGPUCB(Algorithm):
                 )
         words = (
             "against a weak adversary (who does not see the draw) with total corruption at most "
-            f"{2 ** (level + 1)} {chosen}"
+            f"{{C}} {chosen}"
         ).strip()
         labels = tuple(layer.label for layer in self._layers[level:])
-        return Guarantee(threat, labels, probability, words)
+        return Guarantee(threat, labels, probability, words, 2.0 ** (level + 1))
 
     def _strong_guarantee(self, C: float | None, probability: float) -> Guarantee:
         budgets = [layer.C for layer in self._layers]
@@ -156,8 +203,8 @@ class LayeredGPUCB(Algorithm):
                 f"C must be at most {max(budgets):.4g}, the largest budget of a layer, for "
                 f"threat='strong', got C={C:g}; RobustGPUCB is made for that"
             )
-        words = f"against any adversary with total corruption at most {C:g}"
-        return Guarantee("strong", labels, probability, words)
+        words = "against any adversary with total corruption at most {C}"
+        return Guarantee("strong", labels, probability, words, C)
 
     def _level_bounds(self, k: int) -> ValidBounds:
         return ValidBounds.of(self._layers[k:], self.assumptions)
@@ -169,8 +216,7 @@ class LayeredGPUCB(Algorithm):
         for k in range(self.n_layers):
             bounds = self._level_bounds(k)
             value = None if bounds.is_refuted else bounds.simple_regret(i)
-            words = f"valid if C <= {2 ** (k + 1)} and the adversary is weak"
-            levels.append(Level(2.0 ** (k + 1), value, words))
+            levels.append(Level(2.0 ** (k + 1), value))
         return tuple(levels)
 
     def _notes(self) -> list[str]:

@@ -17,7 +17,7 @@ class Proposal:
     points: Floats
     """(s, d)."""
     indices: Ints
-    """(s,)."""
+    """(s,); on a Box -1 where the point is no candidate yet."""
     probabilities: Floats
     """(s,), they sum to 1."""
     instances: tuple[str | None, ...]
@@ -34,8 +34,10 @@ class Query:
     """The round, from 1."""
     x: Floats
     """The point, (d,)."""
-    index: int
-    """Its index in the domain."""
+    u: Floats
+    """The same as the kernel sees it: on a Box a point of the unit cube, (d,)."""
+    index: int | None
+    """Its index among the candidates; on a Box None if it is none yet."""
     instance: str | None
     """The instance that will learn, None if nobody will."""
     mu: float
@@ -53,10 +55,13 @@ class Atom:
     """One atom of a proposal, with who plays it."""
 
     index: int
+    """The candidate."""
     probability: float
     learner: str | None
     player: str
     ucb: float
+    u: Floats | None = None
+    """On a Box: where the local search from the candidates ended, if that is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ class Reading:
 
     id: int
     index: int
+    """The candidate; on a Box the one that the point becomes when the reading is taken."""
     y: float
     instance: str | None
     lam: float

@@ -7,8 +7,9 @@ import numpy as np
 
 from unbribable.decision.instance import Instance
 from unbribable.decision.proposal import Reading
+from unbribable.decision.units import MODEL_UNITS, Units
+from unbribable.model.box import Candidates
 from unbribable.model.checks import Floats
-from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 
 
@@ -23,9 +24,15 @@ class Guarantee:
     probability: float
     """Of that event, at least."""
     words: str
-    """The threat and the budget, as the middle of a sentence."""
+    """The threat and the budget, as the middle of a sentence; {C} stands for the budget."""
+    C: float = 0.0
+    """The budget."""
     void: str | None = None
     """Why nothing is guaranteed, if so."""
+
+    def said(self, units: Units = MODEL_UNITS) -> str:
+        """The words, with the budget in these units."""
+        return self.words.replace("{C}", f"{units.scale * self.C:g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +83,16 @@ class Level:
     C: float
     regret_bound: float | None
     """None where the bounds of this level leave no value: C is larger than this level's."""
-    words: str
+
+    @property
+    def words(self) -> str:
+        """When it holds."""
+        return f"valid if C <= {self.C:g} and the adversary is weak"
+
+    def in_units(self, units: Units) -> "Level":
+        """The same in other units."""
+        bound = None if self.regret_bound is None else units.scale * self.regret_bound
+        return Level(units.scale * self.C, bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +115,9 @@ class Recommendation:
     """The guarantee, or why there is none, in words."""
     levels: tuple[Level, ...] = ()
     """For unknown corruption: the certificate of this point at every level."""
+    between_candidates: float = 0.0
+    """On a Box: by how much f may be higher between the candidates than at them, B times the largest
+    kernel distance to a candidate, estimated on a test design. Not in `regret_bound`."""
 
 
 @dataclass(frozen=True)
@@ -114,23 +133,32 @@ class RegretCertificate:
 
 
 def recommendation(
-    domain: Grid,
+    candidates: Candidates,
     bounds: ValidBounds,
     guarantee: Guarantee,
     i: int,
     rule: str,
     levels: tuple[Level, ...],
+    between: float,
+    units: Units,
 ) -> Recommendation:
-    """Candidate i as a recommendation, with its interval and certificate."""
+    """Candidate i as a recommendation, with its interval and certificate, in these units."""
     void = _why_void(guarantee, bounds)
-    certificate = None if void else bounds.simple_regret(i)
-    lower, upper = bounds.interval(i)
+    certificate = None if void else units.scale * bounds.simple_regret(i)
+    lower, upper = units.interval(*bounds.interval(i))
+    between *= units.scale
+    where = "point of the domain" if candidates.box is None else f"one of {candidates.n} candidates"
     words = void or (
-        f"With probability at least {guarantee.probability:.4g}, {guarantee.words}, no point of "
-        f"the domain is better than this one by more than {certificate:.4g}."
+        f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, no {where} "
+        f"is better than this one by more than {certificate:.4g}."
     )
+    if void is None and candidates.box is not None:
+        words += (
+            f" Between the candidates f may be higher by another {between:.4g} (B times the largest "
+            "kernel distance to a candidate, estimated on a test design)."
+        )
     return Recommendation(
-        x=domain.points[i],
+        x=candidates.x_of(candidates.coordinates[i]),
         index=i,
         lower=lower,
         upper=upper,
@@ -139,7 +167,8 @@ def recommendation(
         threat=guarantee.threat,
         rule=rule,
         guarantee=words,
-        levels=levels,
+        levels=tuple(level.in_units(units) for level in levels),
+        between_candidates=between,
     )
 
 
@@ -150,7 +179,7 @@ def regret_certificate(
     void = _why_void(guarantee, bounds)
     value = None if void else bounds.regret(played)
     words = void or (
-        f"With probability at least {guarantee.probability:.4g}, {guarantee.words}, the regret of "
+        f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, the regret of "
         f"the {len(played)} rounds told is at most {value:.4g}."
     )
     probability = None if void else guarantee.probability
@@ -175,7 +204,7 @@ def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:
 def _why_void(guarantee: Guarantee, bounds: ValidBounds) -> str | None:
     if guarantee.void is None and bounds.is_refuted:
         return (
-            f"No guarantee: {guarantee.words}, the bounds leave some point no value at all, so an "
+            f"No guarantee: {guarantee.said()}, the bounds leave some point no value at all, so an "
             "assumption is false."
         )
     return guarantee.void

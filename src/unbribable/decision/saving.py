@@ -8,9 +8,10 @@ import numpy as np
 from unbribable.decision.draws import Seed
 from unbribable.decision.proposal import Query, Reading
 from unbribable.model import checks
-from unbribable.model.domain import Grid
+from unbribable.model.box import Candidates
+from unbribable.model.checks import Floats
 
-FORMAT = 1
+FORMAT = 2
 
 _DTYPES = {
     "id": np.int64,
@@ -28,16 +29,24 @@ def saved(
     t: int,
     readings: Sequence[Reading],
     pending: Sequence[Query],
+    retracted: Mapping[int, bool],
+    coordinates: Floats | None,
 ) -> dict[str, Any]:
-    """JSON-able values, and one array per column of the readings."""
+    """JSON-able values, and one array per column of the readings.
+
+    `coordinates` are those of a Box's candidates, which a state has to name; a Grid's are its own.
+    """
     columns: dict[str, Any] = {
         name: np.array([getattr(reading, name) for reading in readings], dtype=dtype)
         for name, dtype in _DTYPES.items()
     }
     columns["instance"] = [reading.instance for reading in readings]
+    if coordinates is not None:
+        columns["u"] = coordinates[columns["index"]]
     queries = [
         {
             "id": query.id,
+            "u": query.u.tolist(),
             "index": query.index,
             "instance": query.instance,
             "mu": query.mu,
@@ -54,6 +63,7 @@ def saved(
         "t": t,
         "readings": columns,
         "pending": queries,
+        "retracted": [[id_, is_unrelated] for id_, is_unrelated in retracted.items()],
     }
 
 
@@ -62,7 +72,7 @@ def check_identity(state: Mapping[str, Any], identity: dict[str, Any]) -> None:
     if not isinstance(state, Mapping) or state.get("format") != FORMAT:
         found = state.get("format") if isinstance(state, Mapping) else state
         raise ValueError(f"state must have format {FORMAT}, got {found!r}")
-    for key in ("identity", "seed", "t", "readings", "pending"):
+    for key in ("identity", "seed", "t", "readings", "pending", "retracted"):
         if key not in state:
             raise ValueError(f"state must have the key {key!r}, got {list(state)}")
     for name, value in identity.items():
@@ -72,17 +82,24 @@ def check_identity(state: Mapping[str, Any], identity: dict[str, Any]) -> None:
 
 
 def load_readings(
-    state: Mapping[str, Any], domain: Grid, labels: Mapping[str, Any]
-) -> tuple[int, list[Reading], list[Query]]:
-    """Round, readings and pending queries, each checked, before anything is learned from them."""
+    state: Mapping[str, Any], candidates: Candidates, labels: Mapping[str, Any]
+) -> tuple[int, list[tuple[Reading, Floats]], list[Query], dict[int, bool]]:
+    """Round, readings with their points, pending queries and what was retracted.
+
+    Everything is checked before anything is learned from it.
+    """
     columns = state["readings"]
-    missing = [name for name in (*_DTYPES, "instance") if name not in columns]
+    is_box = candidates.box is not None
+    needed = (*_DTYPES, "instance", *(["u"] if is_box else []))
+    missing = [name for name in needed if name not in columns]
     if missing:
         raise ValueError(f"readings must have the columns {missing}, got {list(columns)}")
     plain: dict[str, Any] = {
         name: np.asarray(columns[name], dtype=dtype) for name, dtype in _DTYPES.items()
     }
     plain["instance"] = columns["instance"]
+    if is_box:
+        plain["u"] = _points(columns["u"], candidates)
     lengths = {name: len(column) for name, column in plain.items()}
     if len(set(lengths.values())) != 1:
         raise ValueError(f"readings must be columns of equal length, got lengths {lengths}")
@@ -97,25 +114,49 @@ def load_readings(
             lcb=float(plain["lcb"][k]),
             is_foreign=bool(plain["is_foreign"][k]),
         )
-        _check_place(reading.index, reading.instance, domain, labels)
+        _check_label(reading.instance, labels)
         checks.real("y", reading.y)
         checks.real("lam", reading.lam, above=0.0)
-        readings.append(reading)
+        if not is_box:
+            _check_index(reading.index, candidates)
+        u = plain["u"][k] if is_box else candidates.coordinates[reading.index]
+        readings.append((reading, u))
     queries = []
     for row in state["pending"]:
-        _check_place(row["index"], row["instance"], domain, labels)
-        queries.append(Query(t=row["id"], x=domain.points[row["index"]], **row))
+        _check_label(row["instance"], labels)
+        if not is_box:
+            _check_index(row["index"], candidates)
+        u = _points([row["u"]], candidates)[0]
+        queries.append(Query(**{**row, "t": row["id"], "x": candidates.x_of(u), "u": u}))
     t = checks.integer("t", state["t"], at_least=0)
-    ids = [reading.id for reading in readings] + [query.id for query in queries]
+    ids = [reading.id for reading, _ in readings] + [query.id for query in queries]
     if len(set(ids)) < len(ids):
         raise ValueError(f"an id must be told or pending once, got ids {sorted(ids)}")
     if ids and not 1 <= min(ids) <= max(ids) <= t:
         raise ValueError(f"t must be at least every id, got t={t} with ids {min(ids)}..{max(ids)}")
-    return t, readings, queries
+    retracted = {}
+    for id_, is_unrelated in state["retracted"]:
+        id_ = checks.integer("retracted id", id_, at_least=1)
+        retracted[id_] = checks.truth("is_unrelated", is_unrelated)
+    return t, readings, queries, retracted
 
 
-def _check_place(index: int, label: Any, domain: Grid, labels: Mapping[str, Any]) -> None:
-    if not 0 <= index < domain.n:
-        raise ValueError(f"index must be in 0..{domain.n - 1}, got index={index}")
+def _points(rows: Any, candidates: Candidates) -> Floats:
+    """Saved coordinates as an array, inside the unit cube where the domain is a Box."""
+    d = candidates.coordinates.shape[1]
+    u = checks.array("u", np.asarray(rows, dtype=np.float64).reshape(len(rows), -1), ndim=2)
+    if len(u) and u.shape[1] != d:
+        raise ValueError(f"u must have {d} coordinates, got shape {u.shape}")
+    if candidates.box is not None and not ((u >= 0.0) & (u <= 1.0)).all():
+        raise ValueError(f"u must lie in the unit cube, got u={u.tolist()}")
+    return u
+
+
+def _check_index(index: int, candidates: Candidates) -> None:
+    if not 0 <= index < candidates.n:
+        raise ValueError(f"index must be in 0..{candidates.n - 1}, got index={index}")
+
+
+def _check_label(label: Any, labels: Mapping[str, Any]) -> None:
     if label is not None and not (isinstance(label, str) and label in labels):
         raise ValueError(f"instance must be one of {list(labels)} or None, got instance={label!r}")

@@ -13,6 +13,9 @@ from unbribable.model.checks import Floats
 
 Scale = float | tuple[float, ...]
 
+_DIFFERENCE = 1e-6
+"""Step of the central differences that stand in where a kernel does not say its gradient."""
+
 
 def check_scale(name: str, value: Any) -> Scale:
     """A positive number, or one positive number per coordinate, as plain hashable data."""
@@ -46,6 +49,28 @@ class Kernel(ABC):
     @abstractmethod
     def diag(self, X: Floats) -> Floats:
         """The values k(X[i], X[i]), shape (len(X),)."""
+
+    def gradient(self, X: Floats, x: Floats) -> Floats:
+        """The derivatives of k(X[i], x) in x, shape (len(X), d).
+
+        Here by central differences, so that a kernel needs no more than its values; ours say more.
+        """
+        at = self._around(x)
+        values: Floats = (self(X, at[::2]) - self(X, at[1::2])) / (2.0 * _DIFFERENCE)
+        return values
+
+    def diag_gradient(self, x: Floats) -> Floats:
+        """The derivatives of k(x, x), shape (d,); by central differences as `gradient`."""
+        at = self._around(x)
+        values: Floats = (self.diag(at[::2]) - self.diag(at[1::2])) / (2.0 * _DIFFERENCE)
+        return values
+
+    @staticmethod
+    def _around(x: Floats) -> Floats:
+        steps = np.repeat(np.eye(len(x)), 2, axis=0) * _DIFFERENCE
+        steps[1::2] *= -1.0
+        around: Floats = x + steps
+        return around
 
     def rank(self, X: Floats) -> int | None:
         """Number of features that span the kernel on X, where it is finite and known."""
@@ -83,6 +108,22 @@ class Stationary(Kernel):
     def diag(self, X: Floats) -> Floats:
         return np.ones(len(X))
 
+    def slope_of_squared_distance(self, r2: Floats) -> Floats:
+        """The derivative of `of_squared_distance` in r2; any finite value where there is none.
+
+        Here by differences, so that a kernel needs no more than its values; ours say more.
+        """
+        low, high = np.maximum(r2 - _DIFFERENCE, 0.0), r2 + _DIFFERENCE
+        return (self.of_squared_distance(high) - self.of_squared_distance(low)) / (high - low)
+
+    def gradient(self, X: Floats, x: Floats) -> Floats:
+        difference = _divide(x[None, :] - X, self.lengthscale)
+        slope = self.slope_of_squared_distance(np.einsum("ij,ij->i", difference, difference))
+        return 2.0 * slope[:, None] * _divide(difference, self.lengthscale)
+
+    def diag_gradient(self, x: Floats) -> Floats:
+        return np.zeros(len(x))
+
 
 @dataclass(frozen=True)
 class SquaredExponential(Stationary):
@@ -99,6 +140,10 @@ class SquaredExponential(Stationary):
 
     def of_squared_distance(self, r2: Floats) -> Floats:
         values: Floats = np.exp(-0.5 * r2)
+        return values
+
+    def slope_of_squared_distance(self, r2: Floats) -> Floats:
+        values: Floats = -0.5 * np.exp(-0.5 * r2)
         return values
 
 
@@ -131,6 +176,19 @@ class Matern(Stationary):
         if self.nu > 100.0:
             return _matern_of_large_nu(self.nu, r2)
         return matern_by_bessel(self.nu, s)
+
+    def slope_of_squared_distance(self, r2: Floats) -> Floats:
+        """-nu / (2 (nu - 1)) times the kernel of nu - 1 at the same s: (s^nu K_nu)' = -s^nu K_(nu-1).
+
+        For nu <= 1 the same as -nu 2^(1-nu) / Gamma(nu) s^(nu-1) K_(1-nu)(s), which has a pole at 0.
+        """
+        if self.nu > 1.0:
+            lower = Matern(self.nu - 1.0, 1.0)
+            return -0.5 * self.nu / lower.nu * lower.of_squared_distance(r2 * self.nu / lower.nu)
+        s = np.maximum(np.sqrt(2.0 * self.nu * r2), 1e-12)
+        log_factor = (1.0 - self.nu) * np.log(2.0) - gammaln(self.nu) + (self.nu - 1.0) * np.log(s)
+        slope: Floats = -self.nu * np.exp(log_factor - s) * kve(1.0 - self.nu, s)
+        return slope
 
 
 def matern_by_bessel(nu: float, s: Floats) -> Floats:
@@ -192,6 +250,13 @@ class Linear(Kernel):
 
     def diag(self, X: Floats) -> Floats:
         values: Floats = np.sum(_divide(X, self.scale) ** 2, axis=1)
+        return values
+
+    def gradient(self, X: Floats, x: Floats) -> Floats:
+        return _divide(_divide(X, self.scale), self.scale)
+
+    def diag_gradient(self, x: Floats) -> Floats:
+        values: Floats = 2.0 * _divide(_divide(x[None, :], self.scale), self.scale)[0]
         return values
 
     def rank(self, X: Floats) -> int | None:

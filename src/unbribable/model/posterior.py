@@ -40,8 +40,7 @@ class Posterior:
 
     Prior GP(0, k), readings y_i of points x_i with fictitious noise lam_i. Kept (ours):
 
-        R[j, :] = Cov(u_j, .)         posterior covariance of the m distinct points read
-                                      with every candidate
+        R[j, :] = Cov(u_j, .)         posterior, of the m distinct points read with every candidate
         prec[j] = sum of 1 / lam_i    over the readings of u_j
         ybar[j] = sum of y_i / lam_i  over the readings of u_j, over prec[j]
 
@@ -60,8 +59,8 @@ class Posterior:
     Attributes:
         mu: Posterior mean at the candidates, (n,).
         var: Posterior variance at the candidates, (n,).
-        noise_var: The share of var that is due to the fictitious noise, sum_j prec[j] R[j, x]^2
-            (n,); zeros unless tracked.
+        noise_var: The share of var that is due to the fictitious noise, sum_j prec[j] R[j, x]^2, (n,);
+            zeros unless tracked.
         gain: Realised information gain, 0.5 ln det(I + K / lam).
         m: Number of distinct points read.
         n_readings: Number of readings held.
@@ -86,11 +85,9 @@ class Posterior:
         self.var: Floats = kernel.diag(X)
         self.noise_var: Floats = np.zeros(len(X))
         self.gain = 0.0
-        self.n_readings = 0
-        self.n_rebuilds = 0
-        self.n_floored = 0
+        self.n_readings = self.n_rebuilds = self.n_floored = 0
         self._tracks_noise_var = tracks_noise_var
-        self._buffer: Floats = np.zeros((8, len(X)))
+        self._buffer: Floats = np.zeros((8, len(X)))  # columns beyond the candidates stay zero
         self._n_deferred = 0
         self._columns: Floats = np.zeros((8, n_deferred_max))
         self._steps: Floats = np.zeros((n_deferred_max, len(X)))
@@ -105,6 +102,7 @@ class Posterior:
         self._item_lam: Floats = np.ones(8)
         self._item_row: Ints = np.zeros(8, dtype=np.intp)
         self._checked_at = (0, 0)
+        self._S: Floats | None = None
 
     @property
     def u(self) -> Ints:
@@ -114,8 +112,8 @@ class Posterior:
     @property
     def R(self) -> Floats:
         """Posterior covariance of the points read with every candidate: (m, n)."""
-        k = self._n_deferred
-        return self._buffer[: self.m] - self._columns[: self.m, :k] @ self._steps[:k]
+        k, n = self._n_deferred, len(self.mu)
+        return self._buffer[: self.m, :n] - self._columns[: self.m, :k] @ self._steps[:k, :n]
 
     @property
     def prec(self) -> Floats:
@@ -138,13 +136,23 @@ class Posterior:
         """How many readings share a point and a noise, for each such item: (n_items,), a view."""
         return self._item_count[: len(self._item)]
 
-    def item_weights(self, indices: Ints) -> Floats:
-        """lam times the |weight| of one reading of each item in the mean at these candidates.
+    @property
+    def item_lams(self) -> Floats:
+        """The noise of each item, (n_items,), a view."""
+        return self._item_lam[: len(self._item)]
 
-        Readings of one point with one noise are one item. Shape (n_items, len(indices)).
-        """
+    @property
+    def item_rows(self) -> Ints:
+        """Which point read, of 0..m-1, each item belongs to: (n_items,), a view."""
+        return self._item_row[: len(self._item)]
+
+    def item_weights(self, indices: Ints) -> Floats:
+        """lam * |weight| of one reading of each item in the mean at these candidates: (n_items, k)."""
         self._flush()
-        columns = np.take(self._buffer[: self.m], indices, axis=1)
+        return self.weights_of(np.take(self._buffer[: self.m], indices, axis=1))
+
+    def weights_of(self, columns: Floats) -> Floats:
+        """`item_weights` of points whose columns of R are given, (m, k); overwrites them."""
         np.abs(columns, out=columns)
         if len(self._lams) > 1:
             items = slice(len(self._item))
@@ -161,25 +169,26 @@ class Posterior:
         if row is None:
             is_rebuilt = self._add_row(i)
             row = self._row[i]
-        m, k = self.m, self._n_deferred
-        columns, steps = self._columns[:m, :k], self._steps[:k]
-        r = self._buffer[row] - columns[row] @ steps
+        m, k, n = self.m, self._n_deferred, len(self.mu)
+        columns, steps = self._columns[:m, :k], self._steps[:k, :n]
+        r = self._buffer[row, :n] - columns[row] @ steps
         v = float(r[i])
         s = v + lam
         column = self._buffer[:m, i] - columns @ steps[:, i]  # not r[u], which lets errors grow
-        step = np.divide(r, s, out=self._steps[k])
+        step = np.divide(r, s, out=self._steps[k, :n])
         self.mu += step * (y - float(self.mu[i]))  # [BKS20, Eq. 9]
         self.var -= step * r  # [BKS20, Eq. 5]
         self.var[i] = v * lam / s  # the same without cancellation, where it is worst
         if self._tracks_noise_var:
             pull = self._prec[:m] * column
-            pulled = pull @ self._buffer[:m] - (pull @ columns) @ steps
+            pulled = pull @ self._buffer[:m, :n] - (pull @ columns) @ steps
             self.noise_var += step * (step * (float(pull @ column) + lam) - 2.0 * pulled)
         self.gain += 0.5 * math.log1p(v / lam)
         self._columns[:m, k] = column
         self._n_deferred = k + 1
         if self._n_deferred == len(self._steps):
             self._flush()
+        self._S = None
         self._count(row, y, lam)
         return Update(step, self._mend_if_drifted() or is_rebuilt)
 
@@ -199,11 +208,54 @@ class Posterior:
         columns: Floats = solved / self.prec[:, None]
         return columns
 
-    def drift(self) -> float:
-        """Largest relative difference between var and the m x m form at the points read.
+    def covariance_of_read(self) -> Floats:
+        """Posterior covariance of the points read with each other, R[:, u]: (m, m)."""
+        if self._S is None:
+            self._flush()
+            self._S = np.take(self._buffer[: self.m], self.u, axis=1)
+        return self._S
 
-        Points with k(x, x) = 0 are left out: there var is 0 for good.
+    def columns_for(self, cross: Floats) -> Floats:
+        """Columns of R at points with prior covariances cross = k(u, X), (m, k), from R itself (ours).
+
+            R[:, x] = k_u(x) - R[:, u] (prec * k_u(x))
+
+        This is the m x m solve by A^-1 = prec - prec R[:, u] prec, with no factorisation: O(m^2) a
+        point. Like every new row it multiplies the error of R by prec; the drift check sees that.
         """
+        columns: Floats = cross - self.covariance_of_read() @ (self.prec[:, None] * cross)
+        return columns
+
+    def extend(self, X: Floats) -> bool:
+        """Take in further candidates: X is all of them, the old ones first and in their order.
+
+        A column that is known already (of the point read last) is computed along with the new ones and
+        compared: if it is off, everything is rebuilt, and True is returned.
+        """
+        n, u, new = len(self.mu), self.u, X[len(self.mu) :]
+        witness = u[-1:]
+        cross = self.kernel(X[u], np.concatenate([new, X[witness]]))
+        columns = self.columns_for(cross)
+        error = np.abs(columns[:, len(new) :] - self.covariance_of_read()[:, -1:])
+        is_off = bool((error**2 > DRIFT_TOLERANCE**2 * np.outer(self.var[u], self.var[witness])).any())
+        columns, cross = columns[:, : len(new)], cross[:, : len(new)]
+        weights = self.prec[:, None] * columns
+        diag = self.kernel.diag(new)
+        var = diag - np.einsum("jx,jx->x", weights, cross)
+        is_off |= bool((var < np.minimum(self._resolution, 0.5 * diag)).any())
+        noise_var = np.einsum("jx,jx->x", weights, columns) * self._tracks_noise_var
+        self.X = X
+        self.mu = np.concatenate([self.mu, self.ybar @ weights])
+        self.var = np.concatenate([self.var, var])
+        self.noise_var = np.concatenate([self.noise_var, noise_var])
+        self._widen(len(X))
+        self._buffer[: self.m, n : len(X)] = columns
+        if is_off:
+            self.rebuild()
+        return is_off
+
+    def drift(self) -> float:
+        """Largest relative difference of var to the m x m form at the points read with k(x, x) > 0."""
         if not self.m:
             return 0.0
         inverse, _ = dpotri(self._factor()[0], lower=1)
@@ -218,12 +270,12 @@ class Posterior:
             return
         factor = self._factor()
         u, prec, ybar = self.u, self.prec, self.ybar
-        self._n_deferred = 0
+        self._n_deferred, self._S = 0, None
         for start in range(0, len(self.X), _BLOCK):
             part = slice(start, start + _BLOCK)
             cross = self.kernel(self.X[u], self.X[part])
             solved = cho_solve(factor, cross)
-            self._buffer[: self.m, part] = solved / prec[:, None]
+            self._buffer[: self.m, start : start + solved.shape[1]] = solved / prec[:, None]
             self.mu[part] = ybar @ solved
             self.var[part] = self.kernel.diag(self.X[part]) - np.einsum("jx,jx->x", cross, solved)
             if self._tracks_noise_var:
@@ -231,12 +283,16 @@ class Posterior:
         # At the points read R is accurate, the difference above is not.
         self.var[u] = self._buffer[np.arange(self.m), u]
         self.gain = float(np.sum(np.log(np.diag(factor[0])) + 0.5 * np.log(prec)))
-        resolution = 4.0 * self.m * np.finfo(float).eps
-        is_floored = self.var < np.minimum(resolution, 0.5 * self.kernel.diag(self.X))
+        is_floored = self.var < np.minimum(self._resolution, 0.5 * self.kernel.diag(self.X))
         is_floored[u] &= self.var[u] <= 0.0
         self.n_floored = int(is_floored.sum())
-        self.var[is_floored] = resolution
+        self.var[is_floored] = self._resolution
         self.n_rebuilds += 1
+
+    @property
+    def _resolution(self) -> float:
+        """What float64 resolves in a variance that is a difference of m products."""
+        return 4.0 * self.m * float(np.finfo(float).eps)
 
     def _flush(self) -> None:
         """R -= columns @ steps, in place, for the readings that wait."""
@@ -245,6 +301,16 @@ class Posterior:
             a, b = self._steps[:k].T, self._columns[:m, :k].T
             dgemm(-1.0, a, b, beta=1.0, c=self._buffer[:m].T, overwrite_c=1)
             self._n_deferred = 0
+
+    def _widen(self, n: int) -> None:
+        """Room for n candidates: R and the steps grow by half at least, so that few copies are made."""
+        self._flush()
+        n_old = self._buffer.shape[1]
+        if n > n_old:
+            n_new = max(n, n_old + n_old // 2)
+            buffer = np.zeros((len(self._buffer), n_new))
+            buffer[: self.m, :n_old] = self._buffer[: self.m]
+            self._buffer, self._steps = buffer, np.zeros((len(self._steps), n_new))
 
     def _factor(self) -> tuple[Floats, bool]:
         system = self.kernel(self.X[self.u], self.X[self.u])
@@ -267,11 +333,11 @@ class Posterior:
             self._prec, self._sum = _grown(self._prec), _grown(self._sum)
             self._columns = _grown(self._columns)
         k_row = self.kernel(self.X[i : i + 1], self.X)[0]
-        is_off = False
+        is_off, n = False, len(self.mu)
         if m:
-            u, R = self.u, self._buffer[:m]
+            u, R = self.u, self._buffer[:m, :n]
             waiting = self._columns[:m, : self._n_deferred]
-            steps = self._steps[: self._n_deferred]
+            steps = self._steps[: self._n_deferred, :n]
             pull = k_row[u] * self.prec
             k_row -= pull @ R - (pull @ waiting) @ steps
             # This multiplies the error of R by prec. R is symmetric on the points read, so the
@@ -285,7 +351,7 @@ class Posterior:
                 k_row = self.kernel(self.X[i : i + 1], self.X)[0] - pull @ R
                 k_row[u] = R[:, i]
                 k_row[i] = self.var[i]
-        self._buffer[m] = k_row
+        self._buffer[m, :n] = k_row
         self._columns[m] = 0.0
         self._u[m] = i
         self._row[i] = m
@@ -319,7 +385,7 @@ class Posterior:
             return True
         if self._tracks_noise_var:
             self._flush()
-            R = self._buffer[: self.m]
+            R = self._buffer[: self.m, : len(self.mu)]
             self.noise_var = np.einsum("j,jx,jx->x", self.prec, R, R)
         return False
 

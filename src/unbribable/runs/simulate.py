@@ -9,6 +9,7 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.layered import LayeredGPUCB
 from unbribable.model import checks
+from unbribable.model.domain import Grid
 from unbribable.runs.record import FORMAT, Record
 from unbribable.runs.streams import generator
 from unbribable.world.environment import Environment
@@ -43,6 +44,8 @@ def simulate(
     T = checks.integer("T", T, at_least=1)
     if algorithm.t:
         raise RuntimeError(f"simulate needs a new algorithm, this one is in round {algorithm.t}")
+    if not isinstance(algorithm.domain, Grid):
+        raise TypeError(f"simulate needs an algorithm on a Grid, got domain={algorithm.domain!r}")
     if not np.array_equal(algorithm.domain.points, environment.objective.X):
         raise ValueError("algorithm and environment must have the same candidates, got different ones")
     environment.reset(generator(seed, "noise"), generator(seed, "adversary"))
@@ -59,6 +62,7 @@ def simulate(
             proposal = algorithm.propose()
             environment.face(proposal.indices, proposal.probabilities, proposal.instances)
         query = algorithm.ask()
+        assert query.index is not None
         if not is_weak:
             environment.face(np.array([query.index]), np.ones(1), (query.instance,))
         observation = environment.answer(query.index, query.instance)

@@ -31,6 +31,10 @@ class Shift(ABC):
     def moved(self, i: int, update: Update, sigma: Floats) -> None:
         """Follow the reading of candidate i, which `update` describes; `sigma` is the new one."""
 
+    @abstractmethod
+    def extend(self, sigma: Floats, is_rebuilt: bool) -> None:
+        """Follow the posterior to more candidates; `sigma` is that of all of them, the new ones last."""
+
 
 class ClosedFormShift(Shift):
     """The paper's or the capped shift: a multiple of sigma, always known everywhere."""
@@ -48,6 +52,10 @@ class ClosedFormShift(Shift):
         pass
 
     def moved(self, i: int, update: Update, sigma: Floats) -> None:
+        self._set(sigma)
+
+    def extend(self, sigma: Floats, is_rebuilt: bool) -> None:
+        self.low = self.high = np.zeros(len(sigma))
         self._set(sigma)
 
     def _set(self, sigma: Floats) -> None:
@@ -109,3 +117,12 @@ class ExactShift(Shift):
         self.low = np.maximum(self.low - size * at_i, 0.0) * (1.0 - self._SLACK)
         self.high = np.minimum(self.high + size * (at_i + min(self._C, self._cap)), ceiling)
         self.high *= 1.0 + self._SLACK
+
+    def extend(self, sigma: Floats, is_rebuilt: bool) -> None:
+        n = 0 if is_rebuilt else len(self.low)
+        if not self._posterior.m:
+            self.low = self.high = np.zeros(len(sigma))
+            return
+        ceiling = shift_capped(self._C, self._cap, self._posterior.lam_min, sigma[n:])
+        self.low = np.concatenate([self.low[:n], np.zeros(len(sigma) - n)])
+        self.high = np.concatenate([self.high[:n], ceiling * (1.0 + DRIFT_TOLERANCE)])

@@ -103,6 +103,22 @@ def shift_exact(weights: Floats, counts: Floats, C: float, cap: float) -> Floats
     return min(C, cap) * _knapsack(weights, counts, n_units, n_needed)
 
 
+def knapsack(weights: Floats, counts: Floats, C: float, cap: float) -> Floats:
+    """The lies that attain `shift_exact` at one point: how much each item takes, (n_items,).
+
+    Args:
+        weights: |weight| of one reading of each item, (n_items,).
+        counts: Readings each item stands for, (n_items,).
+        C: Total corruption.
+        cap: Largest single lie, may be inf.
+    """
+    order = np.argsort(-weights, kind="stable")
+    filled = np.minimum(np.cumsum(np.minimum(counts[order] * min(C, cap), C)), C)
+    lies = np.zeros(len(weights))
+    lies[order] = np.diff(filled, prepend=0.0)
+    return lies
+
+
 def _knapsack(weights: Floats, counts: Floats, n_units: float, n_needed: int) -> Floats:
     """max sum_i weights_i z_i over 0 <= z_i <= counts_i, sum z <= n_units, column by column."""
     n_items = len(weights)

@@ -1,0 +1,1 @@
+"""The practitioner's doors: one call, and what every other loop needs."""

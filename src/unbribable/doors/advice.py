@@ -1,0 +1,66 @@
+"""What an engine advises, in the user's units: the point to use, and which readings to doubt."""
+
+from dataclasses import replace
+
+from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.recommend import Recommendation
+from unbribable.decision.suspects import Suspect
+from unbribable.decision.units import Units
+from unbribable.doors.engine import Engine
+
+CONDITIONAL = (
+    "Kernel, noise, B and B0 were fitted to the readings, not known before them: what is guaranteed "
+    "is so on condition that they are right."
+)
+
+
+def advise(engine: Engine) -> Recommendation | None:
+    """The point to use; None before the first reading. Before the fit, by a fit to what there is."""
+    current = settled(engine)
+    if current is None:
+        return None
+    algorithm, units = current
+    best = algorithm.recommend(units=units)
+    if best.regret_bound is not None and engine.is_fitted:
+        best = replace(best, guarantee=f"{best.guarantee} {CONDITIONAL}")
+    return best
+
+
+def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
+    """The readings, most suspicious first, in the user's units; `id` is the round."""
+    current = settled(engine)
+    if current is None:
+        return ()
+    algorithm, units = current
+    raw = {told.t: told.y for told in engine.told}
+    low, high = units.interval(-units.limit, units.limit)
+    found = []
+    for suspect in algorithm.suspects(units=units):
+        y = raw[suspect.id]
+        if not low <= y <= high:
+            words = f"beyond what f and noise can reach ([{low:.3g}, {high:.3g}]), and cut there"
+            suspect = replace(
+                suspect,
+                y=y,
+                residual=y - suspect.expected,
+                score=max(suspect.score, abs(y - suspect.expected) / suspect.sd),
+                is_flagged=True,
+                evidence=(words, *suspect.evidence),
+            )
+        found.append(replace(suspect, y=y))
+    found.sort(key=lambda suspect: (not suspect.is_certain, -suspect.score))
+    return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
+
+
+def settled(engine: Engine) -> tuple[Algorithm, Units] | None:
+    """The engine's algorithm, or one fitted to what there is where the design is not finished."""
+    if engine.algorithm is None:
+        if not engine.told:
+            return None
+        plan = replace(engine.plan, n_init=len(engine.told))
+        early = Engine(engine.domain, plan, engine.seed)
+        for told in engine.told:
+            early.tell(told.t, told.x, told.y, told.drawn, told.is_foreign)
+        engine = early
+    assert engine.algorithm is not None
+    return engine.algorithm, engine.units

@@ -1,0 +1,214 @@
+"""One call: find the maximum of a function some of whose readings may be lies."""
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbribable.decision.draws import Seed
+from unbribable.doors.engine import Engine
+from unbribable.doors.plan import Plan
+from unbribable.doors.progress import reporter
+from unbribable.doors.result import Result, Trial, learn
+from unbribable.doors.space import Space
+from unbribable.model import checks
+from unbribable.model.kernels import Kernel
+from unbribable.theory.assumptions import Assumptions
+
+Callback = Callable[[Result, Trial], bool | None]
+
+
+def maximize(
+    f: Callable[[Any], float],
+    domain: Any,
+    n_rounds: int,
+    *,
+    corruption: float | str | None = None,
+    known_or_zero: float | None = None,
+    direction: str = "maximize",
+    assumptions: Assumptions | None = None,
+    kernel: Kernel | None = None,
+    noise_std: float | None = None,
+    B: float | None = None,
+    delta: float = 0.1,
+    n_init: int | None = None,
+    optimism: float | None = None,
+    seed: Any = None,
+    initial: Iterable[tuple[Any, float]] = (),
+    callbacks: Iterable[Callback] = (),
+    on_error: str = "record",
+    progress: bool | None = None,
+    file: str | os.PathLike[str] | None = None,
+) -> Result:
+    """Find the maximum of f, although some of what it returns may be noise or lies.
+
+    Amounts (corruption, noise_std, B) are in the units of f.
+
+    Args:
+        f: Takes a point, an array (d,) (or a dict where the domain has names), returns a number.
+        domain: A Box, a Grid, a list of pairs (low, high), an array of candidates (n, d), or a dict
+            from name to bounds such as {"x": (0.0, 1.0), "n": Whole(1, 9), "kind": ["a", "b"]}.
+        n_rounds: Evaluations in all, failed ones included.
+        corruption: What lies add up to at most, in absolute value: a number (Algorithm 1), 0 for none
+            (GP-UCB), "unknown" (Algorithm 3). None: a tenth of the rounds may be lies of any
+            size (Algorithm 1).
+        known_or_zero: Instead of corruption: either there is none, or at most this (Algorithm 2).
+        direction: "maximize" or "minimize".
+        assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
+            readings of an initial design by a criterion that single lies hardly move, and again
+            whenever the number of readings has doubled; the guarantee is then conditional on the fit.
+        kernel: Kept while the rest is fitted; on a box it sees the unit cube.
+        noise_std: Kept while the rest is fitted.
+        B: Bound on the RKHS norm, kept while the rest is fitted.
+        delta: Probability with which the guarantee may fail.
+        n_init: Readings of the initial design, 2 d + 4 by default; none where assumptions are given.
+        optimism: Factor of the width in the rule that chooses, in (0, 1]; 1 is the theorems' rule.
+            Intervals and certificates hold with any. By default 0.3, and 1 with assumptions.
+        seed: Of the secret draws; fresh entropy if None.
+        initial: Readings taken before, as pairs (point, reading).
+        callbacks: Called as callback(result, trial) after every round; one that returns True ends
+            the run.
+        on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
+            failed, nothing is learned, and the run goes on. "raise": it is raised.
+        progress: Whether to show a progress bar; by default on a terminal only.
+        file: Where to keep the run, written after every round. If it exists, the run goes on from
+            there, exactly as if it had not stopped.
+
+    Returns:
+        The result; after Ctrl-C the result so far.
+
+    Raises:
+        TypeError, ValueError: The message says the rule and the value.
+    """
+    space = Space.of(domain)
+    if not callable(f):
+        raise TypeError(f"f must be callable, got f={f!r}")
+    checks.choice("on_error", on_error, ("record", "raise"))
+    if optimism is None:
+        optimism = 0.3 if assumptions is None else 1.0
+    plan = Plan(
+        n_rounds,
+        corruption,
+        known_or_zero,
+        direction,
+        assumptions,
+        kernel,
+        noise_std,
+        B,
+        delta,
+        n_init,
+        optimism,
+    )
+    callbacks = tuple(callbacks)
+    run = _Run(space, Engine(space.domain, plan, seed), file)
+    if file is not None and Path(file).exists():
+        run.resume(seed)
+    else:
+        for x, y in initial:
+            run.give(x, y)
+    with reporter(n_rounds, progress) as report:
+        try:
+            while run.n_done < n_rounds:
+                trial = run.round(f, on_error)
+                result = run.result()
+                report(result)
+                if any([callback(result, trial) for callback in callbacks]):  # all of them hear it
+                    return run.result(is_interrupted=run.n_done < n_rounds)
+        except KeyboardInterrupt:
+            return run.result(is_interrupted=True)
+    return run.result()
+
+
+class _Run:
+    """Holds changing state: a run under way."""
+
+    def __init__(self, space: Space, engine: Engine, file: str | os.PathLike[str] | None) -> None:
+        self.space = space
+        self.engine = engine
+        self.file = file
+        self.trials: list[Trial] = []
+        self.seconds: list[float] = []
+        self._has_warned = False
+
+    @property
+    def n_done(self) -> int:
+        """Evaluations so far."""
+        return sum(not trial.is_given for trial in self.trials)
+
+    def give(self, x: Any, y: Any) -> None:
+        """Take in a reading of the user's."""
+        point = self.engine.domain_point(self.space.given(x))
+        number = len(self.trials) + 1
+        params = self.space.shown(point)
+        y = checks.real("initial reading", y)
+        self._add(Trial(number, point, params, y, self.engine.drawn(number), is_given=True))
+
+    def round(self, f: Callable[[Any], float], on_error: str) -> Trial:
+        """Ask, evaluate, learn, save."""
+        number = len(self.trials) + 1
+        start = time.perf_counter()
+        asked = self.engine.ask(number)
+        self.seconds.append(time.perf_counter() - start)
+        params = self.space.shown(asked.x)
+        y, error = None, None
+        try:
+            y = checks.real("y", _number(f(self.space.shown(asked.x))))
+        except Exception as raised:
+            if on_error == "raise":
+                raise
+            error = f"{type(raised).__name__}: {raised}"
+            if not self._has_warned:
+                self._has_warned = True
+                warnings.warn(
+                    f"round {number} failed and is recorded as such, nothing was learned: {error}",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+        trial = Trial(number, asked.x, params, y, asked.drawn, error=error)
+        self._add(trial)
+        return trial
+
+    def _add(self, trial: Trial) -> None:
+        learn(self.engine, trial)
+        self.trials.append(trial)
+        if self.file is not None:
+            self.result().save(self.file)
+
+    def result(self, *, is_interrupted: bool = False) -> Result:
+        """The result so far."""
+        seconds = float(np.median(self.seconds)) if self.seconds else None
+        return Result(
+            self.space,
+            self.engine,
+            self.trials,
+            is_interrupted=is_interrupted,
+            seconds_per_ask=seconds,
+        )
+
+    def resume(self, seed: Any) -> None:
+        """Go on from the file, if it belongs to the same arguments."""
+        assert self.file is not None
+        stored = Result.load(self.file)
+        for name, then, now in (
+            ("domain", stored.space.to_plain(), self.space.to_plain()),
+            ("plan", stored.engine.plan.to_plain(), self.engine.plan.to_plain()),
+        ):
+            for key in now:
+                if then.get(key) != now[key]:
+                    raise ValueError(
+                        f"{self.file} holds another run: {name} {key} was {then.get(key)!r}, got "
+                        f"{now[key]!r}; use the same arguments, or another file"
+                    )
+        if seed is not None and Seed.of(seed) != stored.engine.seed:
+            raise ValueError(f"{self.file} holds a run with another seed; leave the seed out")
+        self.engine = stored.engine
+        self.trials = list(stored.trials)
+
+
+def _number(y: Any) -> Any:
+    """What f returned, if need be out of an array of one entry."""
+    return y.item() if isinstance(y, np.ndarray) and y.size == 1 else y

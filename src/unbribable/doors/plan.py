@@ -1,0 +1,132 @@
+"""What a run is about, before any reading: plain values that can be stored and compared."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from unbribable.model import checks
+from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
+from unbribable.theory.assumptions import Assumptions
+
+SHARE = 0.1
+"""Share of the readings that may be lies where nothing else is said."""
+
+UNKNOWN = "unknown"
+
+_KERNELS = {kind.__name__: kind for kind in (SquaredExponential, Matern, Linear)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a run is to be done. Amounts are in the units of the readings.
+
+    Exactly one learner follows: `corruption` 0 is GP-UCB; a number is Algorithm 1; None is Algorithm 1
+    with room for lies of any size in a tenth of the rounds; "unknown" is Algorithm 3;
+    `known_or_zero` is Algorithm 2.
+    """
+
+    n_rounds: int
+    corruption: float | str | None = None
+    known_or_zero: float | None = None
+    direction: str = "maximize"
+    assumptions: Assumptions | None = None
+    """Given whole; otherwise fitted to the first readings, except for what follows."""
+    kernel: Kernel | None = None
+    noise_std: float | None = None
+    B: float | None = None
+    delta: float = 0.1
+    n_init: int | None = None
+    optimism: float = 0.3
+
+    def __post_init__(self) -> None:
+        checks.integer("n_rounds", self.n_rounds, at_least=1)
+        if self.known_or_zero is not None:
+            if self.corruption is not None:
+                raise ValueError(
+                    "corruption and known_or_zero exclude each other, "
+                    f"got corruption={self.corruption!r}, known_or_zero={self.known_or_zero!r}"
+                )
+            checks.real("known_or_zero", self.known_or_zero, above=0.0)
+        elif isinstance(self.corruption, str):
+            checks.choice("corruption", self.corruption, (UNKNOWN,))
+        elif self.corruption is not None:
+            checks.real("corruption", self.corruption, at_least=0.0)
+        checks.choice("direction", self.direction, ("maximize", "minimize"))
+        checks.real("delta", self.delta, above=0.0, below=1.0)
+        checks.real("optimism", self.optimism, above=0.0, at_most=1.0)
+        if self.assumptions is not None:
+            if not isinstance(self.assumptions, Assumptions):
+                raise TypeError(f"assumptions must be Assumptions, got {self.assumptions!r}")
+            given = [name for name in ("kernel", "noise_std", "B") if getattr(self, name) is not None]
+            if given:
+                raise ValueError(f"assumptions say {given} already, got them besides")
+        if self.kernel is not None and not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel must be a Kernel, got kernel={self.kernel!r}")
+        if self.noise_std is not None:
+            checks.real("noise_std", self.noise_std, at_least=0.0)
+        if self.B is not None:
+            checks.real("B", self.B, above=0.0)
+        if self.n_init is not None:
+            checks.integer("n_init", self.n_init, at_least=1)
+
+    def n_design(self, d: int) -> int:
+        """Readings of the initial design: none where everything is assumed already."""
+        if self.n_init is not None:
+            return min(self.n_init, self.n_rounds)
+        if self.assumptions is not None:
+            return 0
+        return min(2 * d + 4, max(1, self.n_rounds // 2))
+
+    @property
+    def sign(self) -> float:
+        """-1 where the user minimises: inside, everything is maximised."""
+        return 1.0 if self.direction == "maximize" else -1.0
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON-able; a kernel of ours by name and fields, any other by its repr."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain["kernel"] = None if self.kernel is None else kernel_to_plain(self.kernel)
+        if self.assumptions is not None:
+            plain["assumptions"] = {
+                **self.assumptions.to_plain(),
+                "kernel": kernel_to_plain(self.assumptions.kernel),
+            }
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> "Plan":
+        """Back from `to_plain`, for kernels of ours."""
+        fields = dict(plain)
+        if fields.get("kernel") is not None:
+            fields["kernel"] = kernel_from_plain(fields["kernel"])
+        if fields.get("assumptions") is not None:
+            values = dict(fields["assumptions"])
+            values["kernel"] = kernel_from_plain(values["kernel"])
+            values["c_max"] = math.inf if values["c_max"] == "inf" else values["c_max"]
+            fields["assumptions"] = Assumptions(**values)
+        return cls(**fields)
+
+
+def kernel_to_plain(kernel: Kernel) -> dict[str, Any]:
+    """A kernel of ours by name and fields; any other one by its repr, which cannot be read back."""
+    if type(kernel).__name__ in _KERNELS and type(kernel) is _KERNELS[type(kernel).__name__]:
+        assert isinstance(kernel, SquaredExponential | Matern | Linear)
+        fields = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(kernel).items()
+        }
+        return {"kind": type(kernel).__name__, **fields}
+    return {"kind": "custom", "repr": repr(kernel)}
+
+
+def kernel_from_plain(plain: dict[str, Any]) -> Kernel:
+    """Back from `kernel_to_plain`."""
+    fields = dict(plain)
+    kind = fields.pop("kind", None)
+    if kind not in _KERNELS:
+        raise ValueError(
+            f"a stored kernel must be one of {', '.join(_KERNELS)}, got {plain!r}; "
+            "a kernel of your own has to be given again"
+        )
+    kernel: Kernel = _KERNELS[kind](**fields)
+    return kernel

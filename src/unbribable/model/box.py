@@ -1,0 +1,195 @@
+"""Continuous domains, and the candidates by which an algorithm searches any domain."""
+
+import hashlib
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.stats import qmc
+
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+from unbribable.model.domain import Grid
+from unbribable.model.kernels import Kernel
+
+N_TEST = 1024
+"""Points of the design on which the discretisation error is estimated."""
+
+
+class Box:
+    """A continuous domain: all x with low <= x <= high, scaled to the unit cube.
+
+    Kernels see the unit cube: a lengthscale of 0.2 is a fifth of the box's side. Algorithms compare
+    finitely many candidates: scrambled Sobol points and corners at first, then also every point read
+    and a few points round it and round the incumbent. What is chosen is polished from the best
+    candidates by a local search, so the choice itself is not tied to them.
+
+    Args:
+        low: Lower bounds, (d,).
+        high: Upper bounds, (d,), each above the lower one.
+        n_candidates: Sobol candidates at the start, a power of two.
+        snap: Maps points of the unit cube, (n, d), to the nearest ones that exist, where not all of
+            them do (integers, categories); idempotent.
+
+    Attributes:
+        low: (d,), read-only.
+        high: (d,), read-only.
+        d: Number of coordinates.
+    """
+
+    def __init__(
+        self,
+        low: Any,
+        high: Any,
+        *,
+        n_candidates: int = 1024,
+        snap: Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        self.low: Floats = checks.array("low", np.atleast_1d(low), ndim=1)
+        self.high: Floats = checks.array("high", np.atleast_1d(high), ndim=1)
+        self.d: int = len(self.low)
+        if self.low.shape != self.high.shape or not self.d:
+            raise ValueError(
+                "low and high must have one entry per coordinate, "
+                f"got shapes {self.low.shape} and {self.high.shape}"
+            )
+        if not (self.low < self.high).all() or not np.isfinite(self.high - self.low).all():
+            k = int(np.argmin((self.low < self.high) & np.isfinite(self.high - self.low)))
+            raise ValueError(
+                "low must be below high, at a finite distance, "
+                f"got low={self.low[k]}, high={self.high[k]} in coordinate {k}"
+            )
+        self.n_candidates: int = checks.integer("n_candidates", n_candidates, at_least=2)
+        if self.n_candidates & (self.n_candidates - 1):
+            raise ValueError(f"n_candidates must be a power of two, got n_candidates={n_candidates}")
+        self.snap: Callable[[Floats], Floats] = _same if snap is None else snap
+        self.is_snapped = snap is not None
+        self.low.flags.writeable = self.high.flags.writeable = False
+
+    def __repr__(self) -> str:
+        return f"Box(low={self.low.tolist()}, high={self.high.tolist()})"
+
+    def to_unit(self, X: Floats) -> Floats:
+        """Points of the box as points of the unit cube; shape (n, d) or (d,)."""
+        unit: Floats = (X - self.low) / (self.high - self.low)
+        return unit
+
+    def from_unit(self, U: Floats) -> Floats:
+        """Points of the unit cube as points of the box, never outside it."""
+        return np.clip(self.low + U * (self.high - self.low), self.low, self.high)
+
+    def check(self, x: Any) -> Floats:
+        """x as a point of the unit cube, if it lies in the box (up to rounding).
+
+        Raises:
+            ValueError: x has the wrong shape or lies outside; the message names the bound.
+        """
+        x = checks.array("x", x, ndim=1)
+        if x.shape != (self.d,):
+            raise ValueError(f"x must have shape ({self.d},), got shape {x.shape}")
+        u = self.to_unit(x)
+        outside = np.maximum(-u, u - 1.0)
+        k = int(np.argmax(outside))
+        if outside[k] > 1e-9:
+            raise ValueError(
+                f"x must lie in the box, got x[{k}]={x[k]} outside [{self.low[k]}, {self.high[k]}]"
+            )
+        snapped: Floats = self.snap(np.clip(u, 0.0, 1.0)[None, :])[0]
+        return snapped
+
+    def sobol(self, n: int, seed: int) -> Floats:
+        """n scrambled Sobol points of the unit cube (a power of two), snapped."""
+        engine = qmc.Sobol(self.d, scramble=True, seed=np.random.default_rng(seed))
+        return self.snap(engine.random_base2(n.bit_length() - 1))
+
+    def corners(self, n_max: int) -> Floats:
+        """Corners of the unit cube, at most n_max of them, snapped: widths are largest there."""
+        bits = np.arange(min(n_max, 2 ** min(self.d, 20)))[:, None] >> np.arange(self.d)
+        return self.snap((bits & 1).astype(np.float64))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of bounds and candidates, so that a saved state is not resumed on others."""
+        parts = (self.low, self.high, self.sobol(self.n_candidates, 0))
+        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
+
+
+class Candidates:
+    """Holds changing state: the points an algorithm compares. A Grid's are fixed, a Box's grow.
+
+    Args:
+        domain: A Grid or a Box.
+
+    Attributes:
+        domain: The same.
+        box: The domain if it is a Box, else None.
+        coordinates: The candidates as the kernel sees them, (n, d).
+    """
+
+    def __init__(self, domain: Grid | Box) -> None:
+        self.domain = domain
+        self.box = domain if isinstance(domain, Box) else None
+        self.coordinates: Floats
+        if isinstance(domain, Box):
+            points = np.concatenate([domain.sobol(domain.n_candidates, 0), domain.corners(64)])
+            _, first = np.unique(points, axis=0, return_index=True)
+            self.coordinates = points[np.sort(first)]
+        else:
+            self.coordinates = domain.points
+
+    @property
+    def n(self) -> int:
+        """How many there are now."""
+        return len(self.coordinates)
+
+    def check_kernel(self, kernel: Kernel) -> None:
+        """Refuse a kernel that is undefined or above 1 on the domain (of a Box: its far corner too)."""
+        kernel.check(self.coordinates)
+        if self.box is not None:
+            kernel.check(np.ones((1, self.box.d)))
+
+    def x_of(self, u: Floats) -> Floats:
+        """Coordinates, (n, d) or (d,), in the user's units."""
+        return u if self.box is None else self.box.from_unit(u)
+
+    def coordinates_of(self, x: Any) -> Floats:
+        """A point in the user's units as the kernel sees it, checked."""
+        if isinstance(self.domain, Box):
+            return self.domain.check(x)
+        points: Floats = self.domain.points[self.domain.index_of(x)]
+        return points
+
+    def index_of(self, u: Floats) -> int | None:
+        """The candidate at u (equal up to rounding, 1e-9), or None where there is none yet."""
+        distance = np.abs(self.coordinates - u).max(axis=1)
+        nearest = int(np.argmin(distance))
+        return nearest if distance[nearest] <= 1e-9 * max(1.0, float(np.abs(u).max())) else None
+
+    def add(self, U: Floats) -> int:
+        """Append those of U that are no candidates yet; returns how many they were."""
+        fresh: list[Floats] = []
+        for u in U:
+            if self.index_of(u) is None and not any(np.abs(u - v).max() <= 1e-9 for v in fresh):
+                fresh.append(u)
+        if fresh:
+            self.coordinates = np.concatenate([self.coordinates, np.array(fresh)])
+        return len(fresh)
+
+    def discretisation(self, kernel: Kernel) -> float:
+        """sup_x min_z d_k(x, z) over candidates z, estimated on a test design; 0 on a Grid.
+
+        d_k(x, z)^2 = k(x, x) + k(z, z) - 2 k(x, z). A function of norm at most B exceeds its maximum
+        over the candidates by at most B times the supremum. The design, scrambled Sobol points that
+        are no candidates and the corners (up to 1024 of them), estimates it from below.
+        """
+        if self.box is None:
+            return 0.0
+        tests = np.concatenate([self.box.sobol(N_TEST, 1), self.box.corners(N_TEST)])
+        square = kernel.diag(tests)[:, None] + kernel.diag(self.coordinates)
+        square -= 2.0 * kernel(tests, self.coordinates)
+        return float(np.sqrt(max(0.0, float(square.min(axis=1).max()))))
+
+
+def _same(U: Floats) -> Floats:
+    return U

@@ -1,0 +1,69 @@
+"""The posterior at points that are no candidates, with gradients."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbribable.model.checks import Floats
+from unbribable.model.posterior import Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Mean, variance and columns of R at some points."""
+
+    mu: Floats
+    """(k,)."""
+    var: Floats
+    """(k,)."""
+    noise_var: Floats
+    """Share of var that is due to the fictitious noise, (k,)."""
+    columns: Floats
+    """Posterior covariance with the points read, (m, k)."""
+
+
+class Elsewhere:
+    """A posterior at arbitrary points, as it is now [BKS20, Eqs. 5, 9].
+
+    With w = prec * R[:, x], the weights of the points read:
+
+        mu(x) = w' ybar,   var(x) = k(x, x) - w' k_u(x),   noise_var(x) = sum_j prec[j] R[j, x]^2
+
+    A point costs O(m^2), no factorisation is made. Good until the posterior's next reading.
+    """
+
+    def __init__(self, posterior: Posterior) -> None:
+        self._kernel = posterior.kernel
+        self._posterior = posterior
+        self._u: Floats = posterior.X[posterior.u]
+        self._S: Floats = posterior.covariance_of_read()
+        self._prec: Floats = posterior.prec.copy()
+        self._ybar: Floats = posterior.ybar
+        self._pull: Floats = self._prec * (self._ybar - posterior.mu[posterior.u])  # A^-1 ybar
+
+    def at(self, X: Floats) -> Belief:
+        """What is believed at the points X, (k, d)."""
+        cross = self._kernel(self._u, X)
+        columns = self._posterior.columns_for(cross)
+        weights = self._prec[:, None] * columns
+        var = self._kernel.diag(X) - np.einsum("jx,jx->x", weights, cross)
+        noise_var = np.einsum("jx,jx->x", weights, columns)
+        return Belief(self._pull @ cross, var, noise_var, columns)
+
+    def gradients(
+        self, x: Floats, belief: Belief, push: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Derivatives in x of mu, var, noise_var and push' R[:, x] at one point, each (d,).
+
+        Args:
+            x: The point, (d,).
+            belief: What `at` says there.
+            push: Coefficients of a linear form of the column of R, (m,).
+        """
+        slopes = self._kernel.gradient(self._u, x)
+        pull = self._prec * belief.columns[:, 0]
+        both = np.stack([2.0 * pull, push], axis=1)
+        both -= self._prec[:, None] * (self._S @ both)  # R[:, x] = (1 - S prec) k_u(x)
+        noise_var, pushed = both.T @ slopes
+        var = self._kernel.diag_gradient(x) - 2.0 * (pull @ slopes)
+        return self._pull @ slopes, var, noise_var, pushed
