@@ -305,7 +305,6 @@ OTHERS: dict[str, tuple[str, Callable[[], Any], str]] = {
             "gain": "certified",
             "beta": 2.0,
             "revisit": 0.5,
-            "optimism": 0.5,
         }.items()
     },
 }

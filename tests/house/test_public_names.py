@@ -6,11 +6,15 @@ import pytest
 
 import unbribable as ub
 
-OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit", "optimism"]
+OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit"]
 
 # name -> (positional parameters, keyword-only parameters)
 SIGNATURES = {
     "Grid": (["points"], []),
+    "Box": (["low", "high"], ["n_candidates", "snap"]),
+    "Real": (["low", "high", "log", "step"], []),
+    "Whole": (["low", "high", "log", "step"], []),
+    "Choice": (["options"], []),
     "SquaredExponential": (["lengthscale"], []),
     "Matern": (["nu", "lengthscale"], []),
     "Linear": (["scale"], []),
@@ -33,8 +37,9 @@ METHODS = {
     "tell": (["query", "y"], ["x", "noise_std"]),
     "forget": (["query"], []),
     "retract": (["id_"], ["unrelated_to_value"]),
-    "recommend": ([], ["threat", "C", "rule"]),
+    "recommend": ([], ["threat", "C", "rule", "x", "units"]),
     "regret_certificate": ([], ["threat", "C"]),
+    "suspects": ([], ["flagged_only", "units"]),
     "summary": ([], []),
     "state": ([], []),
     "restore": (["state"], []),
@@ -98,7 +103,7 @@ def test_an_algorithm_offers_the_promised_methods(name):
 def test_an_algorithm_takes_every_option(name):
     domain = ub.Grid([[0.0], [1.0]])
     words = {"width": "paper", "noise": "paper", "tail": "paper", "gain": "certified"}
-    words |= {"beta": 2.0, "revisit": 0.1, "optimism": 0.5}
+    words |= {"beta": 2.0, "revisit": 0.1}
     algorithm = getattr(ub, name)(domain, assumptions(), **ALGORITHMS[name], **words)
     assert algorithm.options.to_dict() == words
     assert [*algorithm.options.to_dict()] == OPTIONS
@@ -115,9 +120,4 @@ def test_the_defaults_are_the_documented_ones():
     fast_slow = ub.FastSlowGPUCB(ub.Grid([[0.0], [1.0]]), a, C=2.0)
     assert fast_slow.alpha == 2.0
     expected = {"width": "exact", "noise": "tight", "tail": "sharp", "gain": "realised"}
-    assert fast_slow.options.to_dict() == {
-        **expected,
-        "beta": None,
-        "revisit": 0.0,
-        "optimism": 1.0,
-    }
+    assert fast_slow.options.to_dict() == {**expected, "beta": None, "revisit": 0.0}

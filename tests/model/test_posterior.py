@@ -271,6 +271,166 @@ def test_an_unresolvable_system_is_named_not_guessed() -> None:
         posterior.observe(1, 0.0)
 
 
+# --- further candidates ----------------------------------------------------------------------------
+
+
+def assert_same_beliefs(posterior: Posterior, whole: Posterior) -> None:
+    """Of the candidates there are, as in a posterior that had all of them from the start."""
+    n = len(posterior.X)
+    assert len(posterior.mu) == len(posterior.var) == len(posterior.noise_var) == n
+    np.testing.assert_array_equal(posterior.X, whole.X[:n])
+    np.testing.assert_array_equal(posterior.u, whole.u)
+    np.testing.assert_allclose(posterior.mu, whole.mu[:n], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(posterior.var, whole.var[:n], rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(posterior.noise_var, whole.noise_var[:n], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(posterior.R, whole.R[:, :n], rtol=0.0, atol=1e-9)
+    columns = np.arange(n)
+    weights = posterior.item_weights(columns)
+    np.testing.assert_allclose(weights, whole.item_weights(columns), rtol=0.0, atol=1e-9)
+    assert posterior.gain == pytest.approx(whole.gain, rel=1e-9)
+
+
+# A number below 4 takes in so many candidates more, any other reads one.
+steps = st.lists(st.integers(0, 12), min_size=1, max_size=60)
+
+
+@LAWS
+@given(
+    seed=seeds,
+    n_first=st.integers(1, 20),
+    steps=steps,
+    own_noise=st.booleans(),
+    deferred=st.sampled_from([1, 3, 16]),
+    tracks=st.booleans(),
+)
+def test_candidates_taken_in_later_are_as_if_they_had_been_there_from_the_start(
+    seed: int, n_first: int, steps: list[int], own_noise: bool, deferred: int, tracks: bool
+) -> None:
+    """After any interleaving of readings and further candidates, before the first reading too."""
+    rng = np.random.default_rng(seed)
+    words = {"n_deferred_max": deferred, "tracks_noise_var": tracks}
+    posterior = Posterior(KERNEL, X[:n_first], LAM, **words)
+    whole = Posterior(KERNEL, X, LAM, **words)
+    n = n_first
+    for step in steps:
+        if step < 4:
+            n = min(len(X), n + step)
+            assert not posterior.extend(X[:n])
+        else:
+            lam = float(rng.choice([LAM, 4.0 * LAM, 0.1 * LAM])) if own_noise else LAM
+            i, y = int(rng.integers(n)), float(rng.normal())
+            update, other = posterior.observe(i, y, lam), whole.observe(i, y, lam)
+            np.testing.assert_allclose(update.step, other.step[:n], rtol=0.0, atol=1e-9)
+        if step % 3 == 0:
+            assert_same_beliefs(posterior, whole)
+    posterior.extend(X)
+    assert_same_beliefs(posterior, whole)
+    assert (posterior.n_rebuilds, posterior.n_floored) == (0, 0)
+
+
+def test_before_the_first_reading_further_candidates_have_the_prior() -> None:
+    """Many times over, and the first reading then reaches them."""
+    posterior = Posterior(KERNEL, X[:1], LAM)
+    for n in (1, 2, 7, 40):
+        assert not posterior.extend(X[:n])
+        np.testing.assert_array_equal(posterior.mu, np.zeros(n))
+        np.testing.assert_array_equal(posterior.var, np.ones(n))
+        assert posterior.R.shape == (0, n)
+    posterior.observe(33, 0.7)
+    np.testing.assert_allclose(posterior.mu, 0.7 / (1.0 + LAM) * KERNEL(X[33:34], X)[0], atol=1e-12)
+
+
+def test_no_further_candidates_change_nothing() -> None:
+    posterior = told(some_readings(5, 30))
+    before = posterior.mu.copy(), posterior.var.copy(), posterior.noise_var.copy(), posterior.R.copy()
+    assert not posterior.extend(X)
+    after = posterior.mu, posterior.var, posterior.noise_var, posterior.R
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12)
+
+
+def test_a_candidate_taken_in_later_may_be_read() -> None:
+    """Its row, and what is told of it, go on as those of any other."""
+    readings = some_readings(6, 25)
+    known = max(i for i, _, _ in readings) + 1
+    posterior = Posterior(KERNEL, X[:known], LAM)
+    for reading in readings:
+        posterior.observe(*reading)
+    rng = np.random.default_rng(0)
+    for n in range(known + 1, len(X) + 1):
+        posterior.extend(X[:n])
+        for i in (n - 1, int(rng.integers(n)), n - 1):
+            readings.append((i, float(rng.normal()), LAM))
+            posterior.observe(*readings[-1])
+    dense = Dense(readings)
+    np.testing.assert_allclose(posterior.mu, dense.mu, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(posterior.var, dense.var, rtol=1e-6)
+
+
+def test_a_spoiled_matrix_is_noticed_by_the_witness_column_and_rebuilt() -> None:
+    """Of the point read last: it is computed along with the new ones, and known already."""
+    readings = [reading for reading in some_readings(1, 60) if reading[0] < 30]
+    posterior = Posterior(KERNEL, X[:30], LAM, n_deferred_max=1)
+    for reading in readings:
+        posterior.observe(*reading)
+    posterior._buffer[: posterior.m, :30] += 1e-3
+    assert posterior.extend(X)
+    assert posterior.n_rebuilds == 1
+    dense = Dense(readings)
+    np.testing.assert_allclose(posterior.mu, dense.mu, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(posterior.var, dense.var, rtol=1e-6)
+    np.testing.assert_allclose(posterior.covariance_with(X), posterior.R, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("size", "n_noticed"), [(1e-15, 0), (1e-7, 8), (1e-4, 8)])
+def test_one_wrong_entry_between_points_read_is_noticed_if_it_matters(
+    size: float, n_noticed: int
+) -> None:
+    """In any row: the new candidates are right, whether it was noticed or too small to matter."""
+    readings = [reading for reading in some_readings(1, 60) if reading[0] < 30]
+    dense = Dense(readings)
+    found = 0
+    for row in range(8):
+        posterior = Posterior(KERNEL, X[:30], LAM, n_deferred_max=1)
+        for reading in readings:
+            posterior.observe(*reading)
+        posterior._buffer[row, posterior.u[(row + 3) % posterior.m]] += size
+        found += posterior.extend(X)
+        np.testing.assert_allclose(posterior.mu[30:], dense.mu[30:], rtol=0.0, atol=1e-8)
+        np.testing.assert_allclose(posterior.var[30:], dense.var[30:], rtol=1e-6)
+    assert found == n_noticed
+
+
+@pytest.mark.parametrize(("lam", "tolerance"), [(0.1, 1e-9), (1e-2, 1e-7)])
+def test_candidates_taken_in_during_a_long_run_have_the_variance_of_the_m_by_m_system(
+    lam: float, tolerance: float
+) -> None:
+    """Thousands of readings, hundreds of each point."""
+    posterior = Posterior(ub.SquaredExponential(0.3), X[:10], lam)
+    rng = np.random.default_rng(0)
+    n = 10
+    for k in range(2000):
+        posterior.observe(int(rng.integers(n)), float(rng.normal()))
+        if k % 60 == 0 and n < len(X):
+            n += 1
+            assert not posterior.extend(X[:n])
+            mean, var = posterior.at(X[:n])
+            np.testing.assert_allclose(posterior.var, var, rtol=tolerance)
+            assert (np.abs(posterior.mu - mean) <= 10.0 * tolerance * np.sqrt(var)).all()
+    assert n == len(X)
+
+
+def test_a_further_candidate_that_float64_cannot_tell_from_a_point_read_is_floored() -> None:
+    """A distance of 1e-9 at lam = 1e-16: its variance, a difference, would be rounding alone."""
+    posterior = Posterior(ub.SquaredExponential(0.3), X[:10], 1e-16)
+    for i in range(3):
+        posterior.observe(i, 0.5)
+    assert posterior.extend(np.concatenate([X[:10], X[1:2] + 1e-9]))
+    assert posterior.n_floored == 1
+    assert (posterior.var > 0.0).all()
+    assert posterior.mu[10] == pytest.approx(0.5, abs=1e-6)
+
+
 # --- memory ----------------------------------------------------------------------------------------
 
 

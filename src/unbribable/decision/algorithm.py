@@ -79,6 +79,10 @@ class Algorithm(Learner):
         """Which instance a round's draw may name, with the probability, in the order of the draw."""
 
     @abstractmethod
+    def _learner_of(self, drawn: str) -> str | None:
+        """Who learns from a reading now, if the draw names `drawn`; None: nobody."""
+
+    @abstractmethod
     def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
         """Whom to trust against the threat (the default one if None) with corruption C."""
 
@@ -209,7 +213,7 @@ class Algorithm(Learner):
         if t in self._told:
             raise RuntimeError(f"round {t} was told already; a reading is told once")
         u = self.candidates.coordinates_of(x)
-        learner = self._current_atoms()[self._atom_of(drawn or self.drawn(t))].learner
+        learner = self._learner_of(drawn or self.drawn(t))
         self._foresee(learner)
         index = self.candidates.index_of(u)
         lam = self.assumptions.lam if lam is None else lam
@@ -231,6 +235,7 @@ class Algorithm(Learner):
         threat: str | None = None,
         C: float | None = None,
         rule: str = "lcb",
+        x: Any = None,
         units: Units = MODEL_UNITS,
     ) -> Recommendation:
         """The point to use, with a certificate on its simple regret.
@@ -240,6 +245,7 @@ class Algorithm(Learner):
             C: Corruption to be safe against, where the algorithm does not know it (layers).
             rule: "lcb": the largest lower bound now (ours); "paper": the point x_t whose lower
                 bound was largest when it was chosen [BKS20, App. C].
+            x: Instead: a candidate of the user's own choice; interval and certificate hold for any.
             units: In which to say everything.
         """
         checks.choice("rule", rule, ("lcb", "paper"))
@@ -248,6 +254,8 @@ class Algorithm(Learner):
         best = int(np.argmax(bounds.lower))
         if rule == "paper":
             best = best_when_chosen(self._readings, guarantee)
+        if x is not None:
+            rule, best = "given", self._candidate_at(x)
         levels = self._levels(best, guarantee.threat)
         between = self.assumptions.B * self.candidates.discretisation(self.assumptions.kernel)
         return recommendation(self.candidates, bounds, guarantee, best, rule, levels, between, units)
@@ -340,6 +348,12 @@ class Algorithm(Learner):
             self._final[k] = polished(atom, rule, hopes, self.candidates, width, stream)
         return self._final[k]
 
+    def _candidate_at(self, x: Any) -> int:
+        index = self.candidates.index_of(self.candidates.coordinates_of(x))
+        if index is None:
+            raise ValueError(f"x must be a candidate, such as a point read, got x={x}")
+        return index
+
     def _u_at(self, atom: Atom) -> Floats:
         u: Floats = self.candidates.coordinates[atom.index] if atom.u is None else atom.u
         return u
@@ -388,6 +402,4 @@ class Algorithm(Learner):
         notes = [self._refutation()] if self.refuted is not None else []
         if self.is_selected:
             notes.append(self._selection())
-        if self.options.optimism < 1.0:
-            notes.append("optimism < 1: intervals and certificates hold, the regret theorems do not.")
         return notes

@@ -39,7 +39,7 @@ class FastSlowGPUCB(Algorithm):
         seed: Of the draws, secret; fresh entropy if None.
         with_all: Use slow and "all" together where slow alone stands, in fast's rule and in the
             check (ours). "all" is in the union bound already, so Theorem 9 holds verbatim.
-        options: width, noise, tail, gain, beta, revisit, optimism: see Options.
+        options: width, noise, tail, gain, beta, revisit: see Options.
     """
 
     def __init__(
@@ -97,9 +97,8 @@ class FastSlowGPUCB(Algorithm):
         """argmax of min(ucb_bar_fast, ucb_bar_slow) [BKS20, Alg. 2, line 6]."""
         robust_ucb, robust_lcb = self._robust_bounds()
         ucb = np.minimum(self._fast.ucb_bar, robust_ucb)
-        if self.options.optimism < 1.0 or self._is_parallel:
-            factor = self.options.optimism * self._fast.shrink
-            ucb = np.minimum(ucb, self._fast.mu + factor * self._fast.width)
+        if self._is_parallel:
+            ucb = np.minimum(ucb, self._fast.mu + self._fast.shrink * self._fast.width)
         best = int(np.argmax(ucb))
         if self.options.revisit:
             # Only points that slow has not ruled out, or Lemma 7 would fail.
@@ -109,17 +108,14 @@ class FastSlowGPUCB(Algorithm):
         return best, float(ucb[best])
 
     def _rule(self, atom: Atom) -> tuple[Rule, Floats]:
-        optimism = self.options.optimism
         if atom.player != "fast":
-            alpha = optimism * (self.alpha if atom.player == "slow" else 1.0)
+            alpha = self.alpha if atom.player == "slow" else 1.0
             hopes = self.instances[atom.player].promising(alpha, atom.index)
             return Rule(((self._anywhere(atom.player), alpha),)), hopes
-        bounds = [(self._anywhere("fast"), optimism), (self._anywhere("slow"), 1.0)]
+        bounds = [(self._anywhere("fast"), 1.0), (self._anywhere("slow"), 1.0)]
         if self.with_all:
             bounds.append((self._anywhere("all"), 1.0))
-        hopes = np.minimum(
-            self._fast.promising(optimism, atom.index), self._slow.promising(1.0, atom.index)
-        )
+        hopes = np.minimum(self._fast.promising(1.0, atom.index), self._slow.promising(1.0, atom.index))
         return Rule(tuple(bounds)), hopes
 
     def _robust_bounds(self) -> tuple[Floats, Floats]:
@@ -129,6 +125,9 @@ class FastSlowGPUCB(Algorithm):
             np.minimum(self._slow.ucb_bar, self._all.ucb_bar),
             np.maximum(self._slow.lcb_bar, self._all.lcb_bar),
         )
+
+    def _learner_of(self, drawn: str) -> str | None:
+        return drawn if self.detected is None else "all"
 
     def _learners(self, label: str) -> list[Instance]:
         return [self._all] if label == "all" else [self.instances[label], self._all]

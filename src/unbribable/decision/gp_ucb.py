@@ -35,8 +35,10 @@ class _OneInstance(Algorithm):
         return [Atom(index, 1.0, "main", "main", ucb)]
 
     def _rule(self, atom: Atom) -> tuple[Rule, Floats]:
-        optimism = self.options.optimism
-        return Rule(((self._anywhere("main"), optimism),)), self._main.promising(optimism, atom.index)
+        return Rule(((self._anywhere("main"), 1.0),)), self._main.promising(1.0, atom.index)
+
+    def _learner_of(self, drawn: str) -> str | None:
+        return "main"
 
     def _learners(self, label: str) -> list[Instance]:
         return [self._main]
@@ -54,7 +56,7 @@ class GPUCB(_OneInstance):
     Args:
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
-        options: width, noise, tail, gain, beta, revisit, optimism: see Options (width and tail do
+        options: width, noise, tail, gain, beta, revisit: see Options (width and tail do
             nothing here).
     """
 
@@ -84,7 +86,7 @@ class RobustGPUCB(_OneInstance):
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
         C: Total corruption, sum over the rounds of the largest lie, at most that.
-        options: width, noise, tail, gain, beta, revisit, optimism: see Options (tail does nothing here).
+        options: width, noise, tail, gain, beta, revisit: see Options (tail does nothing here).
     """
 
     def __init__(

@@ -158,7 +158,7 @@ class Instance:
             alpha: Widening factor.
             among: Candidates allowed, (n,); all if None.
         """
-        factor = alpha * self.options.optimism * self.shrink
+        factor = alpha * self.shrink
         if self.shift.is_open:
             base = self._allowed(self.mu + factor * self.noise, among)
             floor = np.max(base + factor * self.shift.low)

@@ -43,7 +43,7 @@ class LayeredGPUCB(Algorithm):
             does not.
         alpha: Widening of the rule, > 9/5; the theorem uses 2.
         seed: Of the draws, secret; fresh entropy if None.
-        options: width, noise, tail, gain, beta, revisit, optimism: see Options.
+        options: width, noise, tail, gain, beta, revisit: see Options.
 
     Attributes:
         maximisers: Potential maximisers of each layer, (n_layers, n); nested, layer 1 first.
@@ -120,8 +120,8 @@ class LayeredGPUCB(Algorithm):
         return atoms
 
     def _rule(self, atom: Atom) -> tuple[Rule, Floats]:
-        alpha = self.alpha * self.options.optimism
-        k = [layer.label for layer in self._layers].index(atom.player)
+        alpha = self.alpha
+        k = self._level(atom.player)
         bounds = ((self._anywhere(atom.player), alpha),)
         hopes = self._layers[k].promising(alpha, atom.index)
         if self._lowest_open() is None:
@@ -146,6 +146,16 @@ class LayeredGPUCB(Algorithm):
         is_open = self.maximisers.any(axis=1)
         return int(np.argmax(is_open)) if is_open.any() else None
 
+    def _learner_of(self, drawn: str) -> str | None:
+        lowest = self._lowest_open()
+        if lowest is None:
+            return self._layers[-1].label
+        return drawn if self.maximisers[self._level(drawn)].any() else None
+
+    @staticmethod
+    def _level(label: str) -> int:
+        return int(label.removeprefix("layer-")) - 1
+
     def _learners(self, label: str) -> list[Instance]:
         return [self.instances[label]]
 
@@ -154,7 +164,7 @@ class LayeredGPUCB(Algorithm):
 
         # differs: the listing forgets to intersect M(l) with M(l+1); the definition does.
         """
-        k = int(label.removeprefix("layer-")) - 1
+        k = self._level(label)
         layer = self._layers[k]
         may_be_best = layer.ucb_bar >= layer.lcb_bar.max() - self.assumptions.tolerance
         self._choices[k] = None

@@ -18,7 +18,6 @@ class OptionWords(TypedDict, total=False):
     gain: str
     beta: Beta | None
     revisit: float
-    optimism: float
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,6 @@ class Options:
     revisit: float = 0.0
     """eta: a point already read is preferred if its ucb is within eta * width of the best (ours).
     Every regret bound grows by the factor 1 + eta/2."""
-    optimism: float = 1.0
-    """Factor of the width in the rule that chooses, in (0, 1]: less is greedier (ours). Intervals and
-    certificates stay as they are and hold; the regret theorems need 1."""
 
     def __post_init__(self) -> None:
         checks.choice("width", self.width, ("exact", "capped", "paper"))
@@ -52,8 +48,6 @@ class Options:
         checks.choice("tail", self.tail, ("sharp", "paper"))
         checks.choice("gain", self.gain, ("realised", "certified"))
         object.__setattr__(self, "revisit", checks.real("revisit", self.revisit, at_least=0.0))
-        checked = checks.real("optimism", self.optimism, above=0.0, at_most=1.0)
-        object.__setattr__(self, "optimism", checked)
         if self.beta is not None and not callable(self.beta):
             object.__setattr__(self, "beta", checks.real("beta", self.beta, at_least=0.0))
 

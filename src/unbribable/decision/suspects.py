@@ -12,6 +12,7 @@ from unbribable.decision.proposal import Reading
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.kernels import Kernel
+from unbribable.theory.assumptions import Assumptions
 
 if TYPE_CHECKING:
     from unbribable.decision.algorithm import Algorithm
@@ -109,11 +110,8 @@ def suspects(
     noise_std = assumed.noise_std * np.sqrt(lams / assumed.lam)
     order = np.lexsort((noise_std, y, *points.T))  # what follows is then the same in any order
     points, x, y, noise_std = points[order], x[order], y[order], noise_std[order]
-    distinct, group = np.unique(points, axis=0, return_inverse=True)
-    group = group.reshape(-1)  # NumPy 2.0 gives a column
-    prior_var = _prior_var(assumed.kernel, distinct, assumed.B, assumed.B0)
-    noise_var = np.maximum(noise_std**2, NOISE_FLOOR * prior_var)
-    model = LeaveOneOut(prior_var * assumed.kernel(distinct, distinct), group, y, noise_var)
+    model = _model(points, y, noise_std, assumed)
+    group, noise_var = model.group, model.noise_var
     expected, sd = robust_predictions(model)
     residual = y - expected
     score = np.abs(residual) / sd
@@ -160,6 +158,29 @@ def suspects(
         )
     found.sort(key=lambda suspect: not suspect.is_certain)
     return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
+
+
+def flagged(points: Floats, y: Floats, assumed: Assumptions) -> list[int]:
+    """Which of these readings have a score that flags them, the highest score first.
+
+    Args:
+        points: Where they were taken, as the kernel sees it, (n, d).
+        y: The readings, (n,), with the assumed noise.
+        assumed: Kernel, noise, B and B0.
+    """
+    order = np.lexsort((y, *points.T))
+    noise_std = np.full(len(y), assumed.noise_std)
+    expected, sd = robust_predictions(_model(points[order], y[order], noise_std, assumed))
+    score = np.abs(y[order] - expected) / sd
+    return [int(order[k]) for k in np.argsort(-score, kind="stable") if score[k] >= FLAG_AT]
+
+
+def _model(points: Floats, y: Floats, noise_std: Floats, assumed: Assumptions) -> "LeaveOneOut":
+    distinct, group = np.unique(points, axis=0, return_inverse=True)
+    group = group.reshape(-1)  # NumPy 2.0 gives a column
+    prior_var = _prior_var(assumed.kernel, distinct, assumed.B, assumed.B0)
+    noise_var = np.maximum(noise_std**2, NOISE_FLOOR * prior_var)
+    return LeaveOneOut(prior_var * assumed.kernel(distinct, distinct), group, y, noise_var)
 
 
 class LeaveOneOut:

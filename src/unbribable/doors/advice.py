@@ -7,10 +7,16 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.decision.units import Units
 from unbribable.doors.engine import Engine
+from unbribable.doors.scout import Scout
 
 CONDITIONAL = (
     "Kernel, noise, B and B0 were fitted to the readings, not known before them: what is guaranteed "
     "is so on condition that they are right."
+)
+
+HEURISTIC = (
+    "The point was chosen by a heuristic: the best lower bound on the readings that do not look like "
+    "lies. What follows holds for it all the same."
 )
 
 
@@ -19,8 +25,10 @@ def advise(engine: Engine) -> Recommendation | None:
     current = settled(engine)
     if current is None:
         return None
-    algorithm, units = current
-    best = algorithm.recommend(units=units)
+    algorithm, units, scout = current
+    best = algorithm.recommend(units=units, x=None if scout is None else scout.incumbent())
+    if scout is not None:
+        best = replace(best, rule="scout", guarantee=f"{HEURISTIC} {best.guarantee}")
     if best.regret_bound is not None and engine.is_fitted:
         best = replace(best, guarantee=f"{best.guarantee} {CONDITIONAL}")
     return best
@@ -31,7 +39,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
     current = settled(engine)
     if current is None:
         return ()
-    algorithm, units = current
+    algorithm, units, _ = current
     raw = {told.t: told.y for told in engine.told}
     low, high = units.interval(-units.limit, units.limit)
     found = []
@@ -52,7 +60,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
     return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
 
 
-def settled(engine: Engine) -> tuple[Algorithm, Units] | None:
+def settled(engine: Engine) -> tuple[Algorithm, Units, Scout | None] | None:
     """The engine's algorithm, or one fitted to what there is where the design is not finished."""
     if engine.algorithm is None:
         if not engine.told:
@@ -63,4 +71,4 @@ def settled(engine: Engine) -> tuple[Algorithm, Units] | None:
             early.tell(told.t, told.x, told.y, told.drawn, told.is_foreign)
         engine = early
     assert engine.algorithm is not None
-    return engine.algorithm, engine.units
+    return engine.algorithm, engine.units, engine.scout

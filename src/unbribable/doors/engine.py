@@ -13,6 +13,7 @@ from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB, layer_probabilities
 from unbribable.decision.units import Units
 from unbribable.doors.plan import SHARE, UNKNOWN, Plan
+from unbribable.doors.scout import Scout
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
@@ -33,6 +34,8 @@ class Told:
 
     t: int
     x: Floats
+    u: Floats
+    """The point as the kernel sees it."""
     y: float
     drawn: str | None
     is_foreign: bool
@@ -50,12 +53,12 @@ class Asked:
 
 
 class Engine:
-    """Holds changing state: the readings, and the algorithm once there are enough of them to fit.
+    """Holds changing state: the readings, and what follows from them as far as it was asked for.
 
-    Rounds are numbered by the host, from 1. The state is a function of plan, seed and the readings in
-    their order. In the initial design round t reads the t-th point of a Sobol sequence. When n_design
-    readings are told, and again whenever their number has doubled, what the user did not assume is
-    fitted anew and all readings are learned again.
+    Rounds are numbered by the host, from 1. In the initial design round t reads the t-th point of a
+    Sobol sequence. When n_design readings are told, what the user did not assume is fitted to them,
+    and fitted anew when there are more (`fit_points`). Everything is a function of plan, seed and the
+    readings in their order: it does not matter when, or in how many steps, it is worked out.
     """
 
     def __init__(self, domain: Grid | Box, plan: Plan, seed: Any = None) -> None:
@@ -63,16 +66,16 @@ class Engine:
         self.plan = plan
         self.seed = Seed.of(seed)
         self.told: list[Told] = []
-        self.units = Units(sign=plan.sign)
-        self.algorithm: Algorithm | None = None
         self.is_fitted = plan.assumptions is None
         self.n_design = plan.n_design(domain.d)
         self._start = Candidates(domain)
-        self._next_fit = self.n_design
         if plan.assumptions is not None:
             self._start.check_kernel(plan.assumptions.kernel)
-            if not self.n_design:
-                self._build(plan.assumptions)
+        self._fitted_at = -1
+        self._units = Units(sign=plan.sign)
+        self._assumptions: Assumptions | None = None
+        self._algorithm: Algorithm | None = None
+        self._scout: Scout | None = None
 
     def ask(self, t: int, drawn: str | None = None, others: Sequence[Floats] = ()) -> Asked:
         """The point of round t.
@@ -82,37 +85,77 @@ class Engine:
             drawn: The instance the draw names, where that was recorded; by seed and t if None.
             others: Points pending elsewhere, as the kernel sees them.
         """
-        if self.algorithm is None:
+        drawn = drawn or self.drawn(t)
+        if self.assumptions is None:
             u = self._design(t)
-            return Asked(t, self._start.x_of(u), u, drawn or self.drawn(t))
-        drawn = drawn or self.algorithm.drawn(t)
-        query = self.algorithm.query_at(t, drawn, others)
-        return Asked(t, query.x, query.u, drawn)
+        elif self.scout is not None:
+            u = self.scout.choose(t, others)
+        else:
+            assert self.algorithm is not None
+            assert drawn is not None
+            u = self.algorithm.query_at(t, drawn, others).u
+        return Asked(t, self._start.x_of(u), u, drawn)
 
     def tell(
         self, t: int, x: Floats, y: float, drawn: str | None = None, is_foreign: bool = False
     ) -> None:
-        """Learn the reading y of round t at x; y in the user's units, finite."""
-        self._start.coordinates_of(x)  # refuses what lies outside, before anything is kept
-        self.told.append(Told(t, x, y, drawn, is_foreign))
-        if len(self.told) >= max(1, self._next_fit) and (self.is_fitted or self.algorithm is None):
-            self._next_fit = 2 * len(self.told)
-            self._build(self._fitted() if self.plan.assumptions is None else self.plan.assumptions)
-        elif self.algorithm is not None:
-            self._learn(self.told[-1])
+        """Take the reading y of round t at x; y in the user's units, finite."""
+        u = self._start.coordinates_of(x)  # refuses what lies outside, before anything is kept
+        self.told.append(Told(t, x, u, y, drawn, is_foreign))
 
     def drawn(self, t: int) -> str | None:
         """The instance that the draw of round t names: a function of seed and t.
 
         None where it is not known before the fit: the share of slow in Fast-Slow depends on it.
         """
-        if self.algorithm is not None:
-            return self.algorithm.drawn(t)
         if self.plan.known_or_zero is not None:
-            return None
+            return None if self.assumptions is None else self._new_algorithm().drawn(t)
         if self.plan.corruption == UNKNOWN:
             return self.seed.choose(t, layer_probabilities(self.plan.n_rounds))
         return "main"
+
+    @property
+    def assumptions(self) -> Assumptions | None:
+        """In model units: the user's, or fitted to the readings; None before there are enough."""
+        at = last_fit_point(len(self.told), self.n_design)
+        if at is None:
+            return None
+        if self.plan.assumptions is not None:
+            return self.plan.assumptions
+        if at != self._fitted_at:
+            self._fitted_at = at
+            self._assumptions = self._fit(self.told[:at])
+            self._algorithm = self._scout = None
+        return self._assumptions
+
+    @property
+    def units(self) -> Units:
+        """The user's units against the model's."""
+        return self._units if self.assumptions is not None else Units(sign=self.plan.sign)
+
+    @property
+    def algorithm(self) -> Algorithm | None:
+        """The learner whose bounds hold, with all that was told; None before there is a model."""
+        if self.assumptions is None:
+            return None
+        if self._algorithm is None:
+            self._algorithm = self._new_algorithm()
+        for told in self.told[len(self._algorithm.readings) :]:
+            y = self.units.to_model(told.y)
+            self._algorithm.learn(told.t, told.x, y, drawn=told.drawn, is_foreign=told.is_foreign)
+        return self._algorithm
+
+    @property
+    def scout(self) -> Scout | None:
+        """The player that chooses; None where the algorithm itself does, and before there is a model."""
+        assumptions, beta = self.assumptions, self.plan.explore
+        if assumptions is None or beta is None:
+            return None
+        if self._scout is None:
+            self._scout = Scout(self.domain, assumptions, beta)
+        rest = self.told[self._scout.n_readings :]
+        self._scout.learn([(told.t, told.u, self.units.to_model(told.y)) for told in rest])
+        return self._scout
 
     def domain_point(self, x: Any) -> Floats:
         """A point in the user's units, checked (and snapped, where not every point exists)."""
@@ -142,56 +185,55 @@ class Engine:
         low, high = self.domain.points.min(axis=0), self.domain.points.max(axis=0)
         return low, np.where(high > low, high - low, 1.0)
 
-    def _fitted(self) -> Assumptions:
-        """Assumptions fitted to the readings so far, and the units that go with them."""
+    def _fit(self, told: Sequence[Told]) -> Assumptions:
+        """Assumptions fitted to these readings, and the units that go with them."""
         plan = self.plan
         low, side = self._range()
-        X = np.array([self._start.coordinates_of(told.x) for told in self.told])
-        y = plan.sign * np.array([told.y for told in self.told])
+        y = plan.sign * np.array([one.y for one in told])
         kernel = None if plan.kernel is None else _scaled(plan.kernel, 1.0 / side)
-        found = fit((X - low) / side, y, kernel=kernel, noise_std=plan.noise_std)
-        B0 = found.B0
-        limit = B0 + N_SIGMA * found.noise_std
-        self.units = Units(plan.sign * found.center, found.scale, plan.sign, limit)
+        U = (np.array([one.u for one in told]) - low) / side
+        found = fit(U, y, kernel=kernel, noise_std=plan.noise_std)
+        limit = found.B0 + N_SIGMA * found.noise_std
+        self._units = Units(plan.sign * found.center, found.scale, plan.sign, limit)
         return Assumptions(
             plan.kernel or _scaled(found.kernel, side),
             B=found.B if plan.B is None else plan.B / found.scale,
-            B0=B0,
+            B0=found.B0,
             noise_std=found.noise_std,
             lam=max(LAM, found.noise_std**2),
             delta=plan.delta,
             c_max=2.0 * limit,
         )
 
-    def _build(self, assumptions: Assumptions) -> None:
-        """A new algorithm that has learned everything told."""
-        plan, scale = self.plan, self.units.scale
-        words: Any = {"optimism": plan.optimism}
+    def _new_algorithm(self) -> Algorithm:
+        plan, scale, assumed, domain = self.plan, self.units.scale, self.assumptions, self.domain
+        assert assumed is not None
         if plan.known_or_zero is not None:
-            C = plan.known_or_zero / scale
-            self.algorithm = FastSlowGPUCB(self.domain, assumptions, C=C, seed=self.seed, **words)
-        elif plan.corruption == UNKNOWN:
-            T = plan.n_rounds
-            self.algorithm = LayeredGPUCB(self.domain, assumptions, T=T, seed=self.seed, **words)
-        elif plan.corruption == 0:
-            self.algorithm = GPUCB(self.domain, assumptions, **words)
-        else:
-            C = SHARE * plan.n_rounds * assumptions.cap
-            if plan.corruption is not None:
-                C = float(plan.corruption) / scale
-            self.algorithm = RobustGPUCB(self.domain, assumptions, C=C, **words)
-        for told in self.told:
-            self._learn(told)
+            return FastSlowGPUCB(domain, assumed, C=plan.known_or_zero / scale, seed=self.seed)
+        if plan.corruption == UNKNOWN:
+            return LayeredGPUCB(domain, assumed, T=plan.n_rounds, seed=self.seed)
+        if plan.corruption == 0:
+            return GPUCB(domain, assumed)
+        if plan.corruption is None:
+            return RobustGPUCB(domain, assumed, C=SHARE * plan.n_rounds * assumed.cap)
+        return RobustGPUCB(domain, assumed, C=float(plan.corruption) / scale)
 
-    def _learn(self, told: Told) -> None:
-        assert self.algorithm is not None
-        self.algorithm.learn(
-            told.t,
-            told.x,
-            self.units.to_model(told.y),
-            drawn=told.drawn,
-            is_foreign=told.is_foreign,
-        )
+
+def last_fit_point(n: int, n_design: int) -> int | None:
+    """The last number of readings, at most n, at which the model is fitted; None before the first.
+
+    From n_design on, each time their number has grown by a fourth (and by four), beyond 64 when it
+    has doubled, and no more beyond 512.
+    """
+    if n < n_design:
+        return None
+    at = following = n_design
+    while following <= n:
+        at = following
+        if at > 512:
+            break
+        following = at + (max(4, at // 4) if at < 64 else at)
+    return at
 
 
 def _scaled(kernel: Kernel, side: Floats) -> Kernel:

@@ -36,7 +36,7 @@ def maximize(
     B: float | None = None,
     delta: float = 0.1,
     n_init: int | None = None,
-    optimism: float | None = None,
+    explore: float | None = None,
     seed: Any = None,
     initial: Iterable[tuple[Any, float]] = (),
     callbacks: Iterable[Callback] = (),
@@ -66,8 +66,11 @@ def maximize(
         B: Bound on the RKHS norm, kept while the rest is fitted.
         delta: Probability with which the guarantee may fail.
         n_init: Readings of the initial design, 2 d + 4 by default; none where assumptions are given.
-        optimism: Factor of the width in the rule that chooses, in (0, 1]; 1 is the theorems' rule.
-            Intervals and certificates hold with any. By default 0.3, and 1 with assumptions.
+        explore: Points are chosen by a scout that maximises mean + explore * standard deviation over
+            the readings that do not look like lies: a heuristic, which needs far fewer rounds than
+            the worst case. The learner that `corruption` names judges its choices; its intervals and
+            certificates hold for any. None: 2 where the model is fitted; with assumptions the
+            learner chooses itself, as the theorems want it.
         seed: Of the secret draws; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading).
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
@@ -88,8 +91,8 @@ def maximize(
     if not callable(f):
         raise TypeError(f"f must be callable, got f={f!r}")
     checks.choice("on_error", on_error, ("record", "raise"))
-    if optimism is None:
-        optimism = 0.3 if assumptions is None else 1.0
+    if explore is None and assumptions is None:
+        explore = 2.0
     plan = Plan(
         n_rounds,
         corruption,
@@ -101,7 +104,7 @@ def maximize(
         B,
         delta,
         n_init,
-        optimism,
+        explore,
     )
     callbacks = tuple(callbacks)
     run = _Run(space, Engine(space.domain, plan, seed), file)

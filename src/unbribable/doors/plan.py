@@ -36,7 +36,8 @@ class Plan:
     B: float | None = None
     delta: float = 0.1
     n_init: int | None = None
-    optimism: float = 0.3
+    explore: float | None = 2.0
+    """Points are chosen by a scout, see Scout, with this beta; None: by the algorithm itself."""
 
     def __post_init__(self) -> None:
         checks.integer("n_rounds", self.n_rounds, at_least=1)
@@ -53,7 +54,8 @@ class Plan:
             checks.real("corruption", self.corruption, at_least=0.0)
         checks.choice("direction", self.direction, ("maximize", "minimize"))
         checks.real("delta", self.delta, above=0.0, below=1.0)
-        checks.real("optimism", self.optimism, above=0.0, at_most=1.0)
+        if self.explore is not None:
+            checks.real("explore", self.explore, at_least=0.0)
         if self.assumptions is not None:
             if not isinstance(self.assumptions, Assumptions):
                 raise TypeError(f"assumptions must be Assumptions, got {self.assumptions!r}")

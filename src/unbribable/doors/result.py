@@ -146,7 +146,7 @@ class Result:
         current = settled(self.engine)
         if current is None:
             return "None yet: there is no reading to fit them to."
-        algorithm, units = current
+        algorithm, units, _ = current
         words = algorithm.assumptions.in_words()
         if self.engine.is_fitted:
             words += (
@@ -163,7 +163,8 @@ class Result:
         flagged = [suspect.id for suspect in self.suspects if suspect.is_flagged]
         lines = [
             f"use x = {_words(self.x)}: f between {self.lower:.6g} and {self.upper:.6g}",
-            f"best reading: {self.naive.y:.6g} in round {self.naive.number} at {_words(self.naive.params)}",
+            f"best reading: {self.naive.y:.6g} in round {self.naive.number}, "
+            f"at {_words(self.naive.params)}",
             f"rounds: {len(self.trials)}, failed: {self.n_failed}, suspicious: {flagged or 'none'}",
             self.guarantee,
         ]

@@ -1,0 +1,112 @@
+"""A heuristic player: GP-UCB with a fixed beta on the readings that do not look like lies."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from unbribable.decision.gp_ucb import GPUCB
+from unbribable.decision.learner import AssumptionsRefuted
+from unbribable.decision.suspects import flagged
+from unbribable.model.box import Box
+from unbribable.model.checks import Floats
+from unbribable.model.domain import Grid
+from unbribable.theory.assumptions import Assumptions
+
+LARGEST_SHARE = 0.2
+"""Of the readings that may be left out: beyond that the flags speak against the model."""
+
+LAM = 1e-4
+"""Smallest fictitious noise."""
+
+Reading = tuple[int, Floats, float]
+"""Round, point as the kernel sees it, value in model units."""
+
+
+class Scout:
+    """Holds changing state: chooses points, and the one to recommend. Heuristic: guarantees nothing.
+
+    It maximises mean + beta * sigma, with the readings that are not flagged as suspicious. A flagged
+    reading that would be the best of all is read again first: true or false, that settles it. Flags
+    are set after every reading up to fifty, then each time their number has grown by a fiftieth.
+    """
+
+    def __init__(self, domain: Grid | Box, assumptions: Assumptions, beta: float) -> None:
+        self._domain = domain
+        self._assumptions = replace(assumptions, lam=max(LAM, assumptions.noise_std**2))
+        self._beta = beta
+        self._readings: list[Reading] = []
+        self._left_out: frozenset[int] = frozenset()
+        self._player = self._new_player()
+
+    @property
+    def n_readings(self) -> int:
+        """How many were taken in."""
+        return len(self._readings)
+
+    def learn(self, readings: Sequence[Reading]) -> None:
+        """Take in further readings. Taking them in one by one gives the same."""
+        n = len(self._readings)
+        self._readings += readings
+        at = last_look(len(self._readings))
+        if at > n:
+            self._learn(self._readings[n:at])
+            self._look(self._readings[:at])
+            n = at
+        self._learn(self._readings[n:])
+
+    def choose(self, t: int, others: Sequence[Floats]) -> Floats:
+        """The point of round t, as the kernel sees it."""
+        doubtful = self._doubtful(others)
+        return self._player.query_at(t, "main", others).u if doubtful is None else doubtful
+
+    def incumbent(self) -> Floats:
+        """The point read whose lower bound, mean - sigma, is largest, in the user's units."""
+        return self._player.candidates.x_of(self._player.candidates.coordinates[self._best()])
+
+    def _best(self) -> int:
+        instance = self._player.instances["main"]
+        read = np.sort(instance.posterior.u)
+        return int(read[np.argmax(instance.mu[read] - instance.sigma[read])])
+
+    def _doubtful(self, others: Sequence[Floats]) -> Floats | None:
+        """The best flagged reading, if it beats the incumbent and its point was read only once."""
+        if not self._left_out:
+            return None
+        bar = float(self._player.instances["main"].mu[self._best()])
+        points = np.array([u for _, u, _ in self._readings] + list(others))
+        found = None
+        for t, u, y in self._readings:
+            if t in self._left_out and y > bar and (np.abs(points - u).max(axis=1) < 1e-9).sum() == 1:
+                bar, found = y, u
+        return found
+
+    def _look(self, readings: Sequence[Reading]) -> None:
+        """Leave out what is flagged, the most suspicious first, as far as it is little enough."""
+        points, y = np.array([u for _, u, _ in readings]), np.array([y for _, _, y in readings])
+        most = int(LARGEST_SHARE * len(readings))
+        left_out = frozenset(readings[k][0] for k in flagged(points, y, self._assumptions)[:most])
+        if left_out != self._left_out:
+            self._left_out = left_out
+            self._player = self._new_player()
+            self._learn(readings)
+
+    def _learn(self, readings: Sequence[Reading]) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionsRefuted)  # it allows for no corruption at all
+            for t, u, y in readings:
+                if t not in self._left_out:
+                    self._player.learn(t, self._player.candidates.x_of(u), y)
+
+    def _new_player(self) -> GPUCB:
+        return GPUCB(self._domain, self._assumptions, beta=self._beta)
+
+
+def last_look(n: int) -> int:
+    """The last number of readings, at most n, at which flags are set: 1, 2, ..., 50, 52, 54, ..."""
+    at = following = 0
+    while following <= n:
+        at = following
+        following = at + 1 + at // 50
+    return at

@@ -1,0 +1,196 @@
+"""Engines that follow the trials of a study."""
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from optuna.distributions import BaseDistribution
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from unbribable.doors.engine import Asked, Engine
+from unbribable.integrations.optuna_space import Space
+from unbribable.integrations.optuna_storage import TRIAL_KEY, all_trials, is_chosen_by_user, key_of
+from unbribable.integrations.optuna_terms import Terms
+from unbribable.model.checks import Floats
+
+N_STUDIES = 4
+"""Studies whose history a sampler keeps."""
+
+N_ENGINES = 4
+"""Search spaces of one study for which an engine is kept."""
+
+
+@dataclass(eq=False)
+class Follower:
+    """Holds changing state: an engine, and which trials it has seen."""
+
+    space: Space
+    engine: Engine
+    seen: set[int] = field(default_factory=set)
+
+    def catch_up(self, complete: Sequence[FrozenTrial], terms: Terms) -> dict[str, str]:
+        """Tell the engine what is new, by number; returns rule -> sentence about a trial that breaks it."""
+        broken: dict[str, str] = {}
+        for trial in complete:
+            if trial.number not in self.seen:
+                self.seen.add(trial.number)
+                found = self._learn(trial, terms)
+                if found is not None:
+                    rule, value = found
+                    broken.setdefault(rule, f"{rule} to be learned, got {value} in trial {trial.number}")
+        return broken
+
+    def _learn(self, trial: FrozenTrial, terms: Terms) -> tuple[str, str] | None:
+        value = value_of(trial)
+        if not math.isfinite(value):
+            return "the value of a trial must be finite", f"{value}"
+        if not self.space.covers(trial.params):
+            names = ", ".join(self.space.distributions)
+            return f"a trial must have all of the parameters {names}", f"{[*trial.params]}"
+        try:
+            u = self.space.encode(trial.params)
+        except (TypeError, ValueError) as error:
+            return "the parameters of a trial must lie in the search space", f"“{error}”"
+        drawn = terms.label(trial.system_attrs.get(TRIAL_KEY))
+        self.engine.tell(trial.number + 1, u, value, drawn, is_chosen_by_user(trial))
+        return None
+
+
+class History:
+    """Holds changing state: what the trials of a study say, as far as they have been read.
+
+    A speed-up alone: whatever it holds follows from the trials.
+
+    Args:
+        terms: Of the study.
+        said: Rules of which it was said already that a trial breaks them; grows.
+
+    Attributes:
+        terms: The same.
+        common: Distributions that all complete trials have in common, by name.
+        complete: The complete trials, by number.
+    """
+
+    def __init__(self, terms: Terms, said: set[str]) -> None:
+        self.terms = terms
+        self._said = said
+        self.common: dict[str, BaseDistribution] = {}
+        self.complete: list[FrozenTrial] = []
+        self._trials: list[FrozenTrial] = []
+        self._read: dict[int, datetime | None] = {}
+        self._followers: list[Follower] = []
+        self._proposed: dict[int, tuple[Space, Asked]] = {}
+
+    def is_continued_by(self, trials: Sequence[FrozenTrial]) -> bool:
+        """Whether all that was read is there: else it was another study of the same name."""
+        n = len(trials)
+        return all(
+            number < n and trials[number].datetime_complete == when
+            for number, when in self._read.items()
+        )
+
+    def read(self, trials: list[FrozenTrial]) -> None:
+        """Take in the trials as they are now."""
+        self._trials = trials
+        self.complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
+        for trial in self.complete:
+            if trial.number not in self._read:
+                found = trial.distributions
+                shared = self.common if self._read else dict(sorted(found.items()))
+                self.common = {name: each for name, each in shared.items() if found.get(name) == each}
+                self._read[trial.number] = trial.datetime_complete
+
+    def engine(self, space: Space) -> Engine:
+        """The engine of a search space, which has been told all complete trials."""
+        known = [each for each in self._followers if each.space == space]
+        follower = known[0] if known else Follower(space, self._new_engine(space))
+        for rule, words in follower.catch_up(self.complete, self.terms).items():
+            self._say_once(rule, words)
+        others = [each for each in self._followers if each is not follower]
+        self._followers = [*others, follower][-N_ENGINES:]
+        return follower.engine
+
+    def ask(self, number: int, space: Space) -> tuple[dict[str, Any], str | None]:
+        """Parameters for a trial, and the instance its draw names."""
+        engine = self.engine(space)
+        asked = engine.ask(number + 1, self.noted(number), self._pending(number, space))
+        self._proposed[number] = (space, asked)
+        return space.decode(asked.u), asked.drawn
+
+    def noted(self, number: int) -> str | None:
+        """The instance that the storage holds for a trial."""
+        if number >= len(self._trials):
+            return None
+        return self.terms.label(self._trials[number].system_attrs.get(TRIAL_KEY))
+
+    def drawn(self, number: int) -> str | None:
+        """The instance under which a trial was proposed here; else what its number says."""
+        if number in self._proposed:
+            return self._proposed[number][1].drawn
+        return self.terms.drawn(number)
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _new_engine(self, space: Space) -> Engine:
+        return Engine(space.box(), self.terms.plan, self.terms.seed)
+
+    def _pending(self, number: int, space: Space) -> list[Floats]:
+        """Points that others are reading: as stored, or as proposed here and not yet stored."""
+        running = {
+            trial.number: trial
+            for trial in self._trials
+            if trial.state == TrialState.RUNNING and trial.number != number
+        }
+        self._proposed = {key: value for key, value in self._proposed.items() if key in running}
+        points = []
+        for other, trial in running.items():
+            if space.covers(trial.params):
+                try:
+                    points.append(space.encode(trial.params))
+                except (TypeError, ValueError) as error:
+                    rule = "the parameters of a running trial must lie in the search space"
+                    words = f"{rule} to be reckoned with, got “{error}” in trial {other}"
+                    self._say_once(rule, words)
+            elif other in self._proposed and self._proposed[other][0] == space:
+                points.append(self._proposed[other][1].u)
+        return points
+
+    def _say_once(self, rule: str, words: str) -> None:
+        if rule not in self._said:
+            self._said.add(rule)
+            warnings.warn(f"{words} (said once, others may follow)", UserWarning, stacklevel=2)
+
+
+class Histories:
+    """Holds changing state: the histories of the studies used last."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, int], History] = {}
+        self._said: dict[tuple[str, int], set[str]] = {}
+
+    @contextmanager
+    def of(self, study: Study, terms: Terms) -> Iterator[History]:
+        """What the trials of the study say now.
+
+        Kept only if all goes well: an interrupt may leave something half learned.
+        """
+        key, trials = key_of(study), all_trials(study)
+        history = self._kept.pop(key, None)
+        if history is None or history.terms != terms or not history.is_continued_by(trials):
+            history = History(terms, self._said.setdefault(key, set()))
+        history.read(trials)
+        yield history
+        self._kept[key] = history
+        while len(self._kept) > N_STUDIES:
+            del self._kept[next(iter(self._kept))]
+
+
+def value_of(trial: FrozenTrial) -> float:
+    """The value of a complete trial."""
+    assert trial.values is not None
+    return float(trial.values[0])

@@ -1,0 +1,304 @@
+"""The sampler for Optuna: a study that tolerates corrupted values."""
+
+try:
+    from optuna.samplers import BaseSampler
+except ModuleNotFoundError as error:
+    if error.name != "optuna":
+        raise
+    raise ModuleNotFoundError(
+        'the sampler needs optuna: pip install "unbribable[optuna]"', name="optuna"
+    ) from None
+
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
+
+from optuna.distributions import BaseDistribution
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from unbribable.decision.draws import Seed
+from unbribable.doors.advice import advise, doubt
+from unbribable.doors.engine import Engine
+from unbribable.doors.plan import Plan
+from unbribable.integrations.optuna_advice import StudyRecommendation, StudySuspect
+from unbribable.integrations.optuna_history import Histories, History, value_of
+from unbribable.integrations.optuna_space import Space, not_single, sample_alone
+from unbribable.integrations.optuna_storage import TRIAL_KEY, key_of, set_trial_attr, study_attr
+from unbribable.integrations.optuna_terms import (
+    AFTER,
+    BEFORE,
+    Terms,
+    agreed,
+    check_secret,
+    wait_for_starter,
+)
+from unbribable.model import checks
+from unbribable.model.dimensions import plain_value
+from unbribable.model.kernels import Kernel
+from unbribable.theory.assumptions import Assumptions
+
+
+class UnbribableSampler(BaseSampler):
+    """Holds changing state: engines that follow the trials of studies, a speed-up alone.
+
+    A sampler for studies in which some of the values told may be lies. It keeps what lies of a given
+    total can do in its bounds, and `recommend` says which parameters to use: not those of
+    `study.best_trial`, which is whatever value was told best.
+
+    Trial k is round k + 1. What is proposed is a function of the arguments, the seed and the complete
+    trials, so a study that was stopped goes on exactly as if it had not been, in any process; the
+    instance that learns from a trial is a function of the seed and its number, and is kept in the
+    trial. The arguments are kept in the study, and every process has to give the same ones, or to
+    use `from_study`.
+
+    Failed, pruned and waiting trials are not learned, nor are infinite values, of which `suspects`
+    tells. Enqueued and added trials are. Parameters that not all complete trials share (conditional
+    ones, or those with a changing range) are sampled uniformly, and so is the first trial unless
+    `search_space` is given; what they do to the value is noise to this sampler. Running trials are
+    reckoned with until they end: one that was killed stays running, unless the storage has a
+    heartbeat, and keeps others from its point.
+
+    Algorithms 2 and 3 (`known_or_zero`, corruption="unknown") draw which instance learns. They are safe
+    against those who do not know the draw. With reveal="before" whoever can read the storage can
+    read it there, and so is a strong adversary; with reveal="after" and a secret seed it is written
+    when the value is told. The others do not draw, and need no secret.
+
+    Args:
+        n_trials: Trials that are intended, complete ones of all processes. With corruption=None a tenth
+            of them may be lies; with "unknown" it decides about the number of layers.
+        corruption: What lies add up to at most, in absolute value: a number (Algorithm 1), 0 for none
+            (GP-UCB), "unknown" (Algorithm 3). None: a tenth of the trials may be lies of any size
+            (Algorithm 1).
+        known_or_zero: Instead of corruption: either there is none, or at most this (Algorithm 2).
+        assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the first
+            trials by a criterion that single lies hardly move, and again whenever their number has
+            doubled; the guarantee is then conditional on the fit.
+        kernel: Kept while the rest is fitted. It sees the unit cube, parameters in the alphabetical
+            order of their names; a choice among more than two takes one coordinate each.
+        noise_std: Kept while the rest is fitted.
+        B: Bound on the RKHS norm, kept while the rest is fitted.
+        delta: Probability with which the guarantee may fail.
+        n_init: Trials of the initial design, 2 d + 4 by default; none where assumptions are given.
+        explore: Points are chosen by a scout that maximises mean + explore * standard deviation over
+            the trials that do not look like lies: a heuristic, which needs far fewer trials than the
+            worst case. The learner that `corruption` names judges its choices; its intervals and
+            certificates hold for any. None: 2 where the model is fitted; with assumptions the
+            learner chooses itself, as the theorems want it.
+        search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
+        seed: Of the draws and of what is sampled uniformly. If None, the process that starts the study
+            takes fresh entropy and writes it into the study.
+        reveal: "before": the study holds the seed, and each trial its instance from the start.
+            "after": the study holds a digest of the seed, which every process must be given and
+            nobody else should know, such as secrets.randbits(128).
+
+    Raises:
+        TypeError, ValueError: The message says the rule and the value.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_trials: int = 100,
+        corruption: float | str | None = None,
+        known_or_zero: float | None = None,
+        assumptions: Assumptions | None = None,
+        kernel: Kernel | None = None,
+        noise_std: float | None = None,
+        B: float | None = None,
+        delta: float = 0.1,
+        n_init: int | None = None,
+        explore: float | None = None,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        seed: Any = None,
+        reveal: str = BEFORE,
+    ) -> None:
+        if explore is None and assumptions is None:
+            explore = 2.0
+        self._plan = Plan(
+            checks.integer("n_trials", n_trials, at_least=1),
+            plain_value(corruption),
+            plain_value(known_or_zero),
+            assumptions=assumptions,
+            kernel=kernel,
+            noise_std=plain_value(noise_std),
+            B=plain_value(B),
+            delta=plain_value(delta),
+            n_init=plain_value(n_init),
+            explore=plain_value(explore),
+        )
+        self._search_space = None if search_space is None else Space(search_space).distributions
+        self._reveal = checks.choice("reveal", reveal, (BEFORE, AFTER))
+        self._seed = None if seed is None else Seed.of(seed)
+        if self._reveal == AFTER:
+            check_secret(self._seed)
+        self._begin()
+
+    @classmethod
+    def from_study(cls, study: Study, *, seed: Any = None) -> "UnbribableSampler":
+        """The sampler a study was started with, as the study says.
+
+        Args:
+            study: Started with this sampler.
+            seed: The one it was started with; to be given where the study does not hold it.
+
+        Raises:
+            ValueError: The study was not started with this sampler, or with another seed.
+        """
+        plain = study_attr(study)
+        if plain is None:
+            raise ValueError(
+                f"the study must have been started with UnbribableSampler, got {study.study_name!r}, "
+                "which was not"
+            )
+        terms = Terms.from_plain(plain, None if seed is None else Seed.of(seed))
+        plan: dict[str, Any] = {each.name: getattr(terms.plan, each.name) for each in fields(Plan)}
+        del plan["direction"]
+        return cls(
+            n_trials=plan.pop("n_rounds"),
+            **plan,
+            search_space=terms.search_space,
+            seed=terms.seed,
+            reveal=terms.reveal,
+        )
+
+    # --- what the user asks --------------------------------------------------------------------
+
+    def recommend(self, study: Study) -> StudyRecommendation:
+        """The parameters to use, with a certificate; beside them what Optuna alone would say.
+
+        Raises:
+            RuntimeError: No trial was learned yet.
+        """
+        with self._looked_at(study) as (_, engine, space):
+            best = advise(engine)
+            if best is None or not engine.told:
+                raise RuntimeError("recommend needs a complete trial, there is none that was learned")
+            params = space.decode(engine.coordinates_of(best.x))
+            return StudyRecommendation.of(best, params, study.best_trial, len(engine.told))
+
+    def suspects(self, study: Study, *, flagged_only: bool = False) -> tuple[StudySuspect, ...]:
+        """The complete trials, the most suspicious first; nothing is dropped or changed.
+
+        Args:
+            study: The study.
+            flagged_only: Leave out the trials that are not flagged.
+        """
+        with self._looked_at(study) as (history, engine, _):
+            doubted = doubt(engine, flagged_only=flagged_only)
+            complete = history.complete
+        by_number = {trial.number: trial for trial in complete}
+        infinite = [trial for trial in complete if not math.isfinite(value_of(trial))]
+        return (
+            *(StudySuspect.infinite(trial) for trial in infinite),
+            *(StudySuspect.of(suspect, by_number[suspect.id - 1]) for suspect in doubted),
+        )
+
+    # --- what Optuna calls ---------------------------------------------------------------------
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Compare the arguments with the study's, and write the instance into the trial."""
+        if self._seed is None:
+            wait_for_starter(study, trial.number)
+        with self._lock:
+            terms = self._agreed(study, anew=True)
+            if self._reveal == BEFORE and terms.label(trial.system_attrs.get(TRIAL_KEY)) is None:
+                set_trial_attr(study, trial, terms.drawn(trial.number))
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """The search space that was given, or else what all complete trials have in common."""
+        with self._lock, self._histories.of(study, self._agreed(study)) as history:
+            given = self._search_space
+            return not_single(history.common if given is None else given)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The parameters that the engine asks for in the round of this trial."""
+        with self._lock, self._histories.of(study, self._agreed(study)) as history:
+            if not search_space:
+                return {}
+            noted = history.noted(trial.number)
+            params, drawn = history.ask(trial.number, Space(search_space))
+            if self._reveal == BEFORE and noted != drawn:
+                set_trial_attr(study, trial, drawn)
+            return params
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """A uniform value: a function of the seed, the number of the trial and the name."""
+        with self._lock:
+            terms = self._agreed(study)
+        return sample_alone(terms.seed, trial.number, param_name, param_distribution)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        """With reveal="after", write the instance into the trial, now that its value is told."""
+        if self._reveal == AFTER and state == TrialState.COMPLETE:
+            with self._lock, self._histories.of(study, self._agreed(study)) as history:
+                if history.noted(trial.number) is None:
+                    set_trial_attr(study, trial, history.drawn(trial.number))
+
+    def reseed_rng(self) -> None:
+        """Nothing: all that is random is a function of the seed and the number of the trial."""
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self._terms: dict[tuple[str, int], Terms] = {}
+        self._histories = Histories()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the lock, and without what follows from the trials."""
+        derived = ("_lock", "_terms", "_histories")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    def _agreed(self, study: Study, *, anew: bool = False, writes: bool = True) -> Terms:
+        """The terms of the study; compared with it again in every trial."""
+        key = key_of(study)
+        if anew or key not in self._terms:
+            mine = Terms(self._plan, Seed.of(self._seed), self._reveal, self._search_space)
+            is_seed_given = self._seed is not None
+            terms = agreed(study, mine, is_seed_given=is_seed_given, writes=writes)
+            if not writes:
+                return terms
+            self._terms[key] = terms
+        return self._terms[key]
+
+    @contextmanager
+    def _looked_at(self, study: Study) -> Iterator[tuple[History, Engine, Space]]:
+        """What the trials say now, the engine that was told them, and all parameters.
+
+        Nothing is written: it may be a study that was started with another sampler.
+        """
+        with self._lock:
+            terms = self._agreed(study, anew=True, writes=False)
+            with self._histories.of(study, terms) as history:
+                given = history.common if self._search_space is None else self._search_space
+                several = not_single(given)
+                if not several:
+                    raise RuntimeError(
+                        "a study needs parameters with several values that all its complete trials "
+                        "have in common, there are none; complete a trial, or give search_space=..."
+                    )
+                yield history, history.engine(Space(several)), Space(given)

@@ -1,0 +1,596 @@
+"""The sampler in a study of one process: what it proposes, learns, keeps, says and refuses."""
+
+import copy
+import math
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
+
+import unbribable as ub
+from integrations.optuna_studies import (
+    ALGORITHMS,
+    ASSUMED,
+    INSTANCE,
+    SECRET,
+    X,
+    f,
+    fitted,
+    instances,
+    new_study,
+    objective,
+    sampler,
+    told,
+)
+from unbribable.decision.layered import layer_probabilities
+from unbribable.integrations.optuna_sampler import UnbribableSampler
+
+pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def stored(study):
+    return study._storage.get_study_system_attrs(study._study_id)["unbribable"]
+
+
+def engine_of(sampler, study):
+    with sampler._looked_at(study) as (_, engine, _):
+        return engine
+
+
+def learned(sampler, study):
+    """Numbers of the trials that were learned, and of those that count as chosen by the user."""
+    engine = engine_of(sampler, study)
+    return [each.t - 1 for each in engine.told], [each.t - 1 for each in engine.told if each.is_foreign]
+
+
+# --- what is proposed --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize("make", [sampler, fitted])
+def test_it_finds_the_optimum_in_both_directions(direction, make):
+    sign = 1.0 if direction == "maximize" else -1.0
+    study = new_study(make(corruption=0), direction)
+    study.optimize(lambda trial: sign * objective(trial), n_trials=15)
+    best = study.sampler.recommend(study)
+    assert best.params["x"] == pytest.approx(0.5, abs=0.35)
+    assert best.lower <= sign * f(best.params["x"]) <= best.upper
+
+
+SPACES = {
+    "float": FloatDistribution(-1.0, 3.0),
+    "log": FloatDistribution(1e-5, 10.0, log=True),
+    "step": FloatDistribution(-1.0, 1.1, step=0.7),
+    "int": IntDistribution(-3, 8),
+    "int step": IntDistribution(1, 9, step=4),
+    "int log": IntDistribution(1, 1000, log=True),
+    "two choices": CategoricalDistribution(("a", None)),
+    "choices": CategoricalDistribution((0.5, "b", True, None)),
+}
+
+
+@pytest.mark.parametrize("is_given", [True, False])
+@pytest.mark.parametrize("kind", SPACES)
+def test_what_is_proposed_lies_in_the_distribution_and_has_its_type(kind, is_given):
+    distribution = SPACES[kind]
+    space = {"p": distribution}
+    study = new_study(fitted(n_init=1, search_space=space if is_given else None))
+    for k in range(4):
+        trial = study.ask(space)
+        value = trial.params["p"]
+        assert distribution._contains(distribution.to_internal_repr(value))
+        assert type(value) is type(distribution.to_external_repr(distribution.to_internal_repr(value)))
+        study.tell(trial, math.sin(k))
+    assert learned(study.sampler, study)[0] == [0, 1, 2, 3]
+
+
+def test_choices_may_be_any_objects_in_memory():
+    choices = (1.5, ("a", 1), frozenset({2}))
+    with pytest.warns(UserWarning, match="Choices for a categorical distribution"):
+        space = {"p": CategoricalDistribution(choices)}
+    study = new_study(fitted(n_init=1, search_space=None))
+    for _ in range(3):
+        trial = study.ask(space)
+        assert trial.params["p"] in choices
+        study.tell(trial, 1.0)
+    assert learned(study.sampler, study)[0] == [0, 1, 2]
+
+
+def test_without_a_search_space_it_is_what_all_complete_trials_share():
+    def branching(trial):
+        x = trial.suggest_float("x", -2.0, 2.0)
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            return f(x) + trial.suggest_float("only a", 0.0, 0.1)
+        return f(x) - trial.suggest_int("only b", 0, 3) - trial.suggest_float("constant", 1.0, 1.0)
+
+    study = new_study(fitted(n_init=2, search_space=None))
+    study.optimize(branching, n_trials=8)
+    assert len({trial.params["kind"] for trial in study.trials}) == 2
+    assert learned(study.sampler, study)[0] == [*range(8)]
+    assert set(study.sampler.recommend(study).params) == {"x", "kind"}
+
+
+def test_a_parameter_outside_the_search_space_is_a_function_of_seed_number_and_name():
+    def values(seed):
+        study = new_study(fitted(search_space=None, seed=seed))
+        trials = [study.ask() for _ in range(30)]
+        return [[trial.suggest_float(name, 0.0, 1.0) for name in ("a", "b")] for trial in trials]
+
+    first = np.array(values(1))
+    np.testing.assert_array_equal(first, values(1))
+    assert (first != values(2)).all()
+    assert len(np.unique(first)) == 60
+    assert abs(first.mean() - 0.5) < 0.12
+
+
+def test_pending_trials_are_spread_out():
+    study = new_study(sampler(corruption=0))
+    trials = [study.ask(X) for _ in range(6)]
+    xs = np.sort([trial.params["x"] for trial in trials])
+    assert np.diff(xs).min() > 0.2
+    study.tell(trials[3], 0.5)
+    assert abs(study.ask(X).params["x"] - xs).min() > 0.05
+
+
+def test_a_proposal_that_is_not_stored_yet_counts_as_pending_in_its_process():
+    study = new_study(sampler(corruption=0))
+    asked = []
+    for _ in range(4):  # as n_jobs threads do: all are asked before the first one stores its params
+        trial_id = study._storage.create_new_trial(study._study_id)
+        trial = study._storage.get_trial(trial_id)
+        asked.append(study.sampler.sample_relative(study, trial, X)["x"])
+    assert np.diff(np.sort(asked)).min() > 0.2
+
+
+def test_threads_share_a_sampler():
+    study = new_study(sampler(corruption="unknown"))
+    study.optimize(objective, n_trials=8, n_jobs=3)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 8
+    expected = [study.sampler._agreed(study).drawn(number) for number in range(8)]
+    assert instances(study) == expected
+
+
+# --- what is learned ---------------------------------------------------------------------------
+
+
+def test_failed_pruned_waiting_and_running_trials_are_not_learned():
+    study = new_study(sampler())
+    study.enqueue_trial({"x": 0.3})
+    study.tell(study.ask(X), 0.5)  # the enqueued one
+    study.tell(study.ask(X), state=TrialState.FAIL)
+    study.tell(study.ask(X), state=TrialState.PRUNED)
+    with pytest.warns(UserWarning, match="not acceptable"):
+        study.tell(study.ask(X), math.nan)
+    study.ask(X)
+    study.add_trial(create_trial(params={"x": 1.0}, distributions=X, value=0.2))
+    study.enqueue_trial({"x": 0.7})
+    assert learned(study.sampler, study) == ([0, 5], [0, 5])
+    study.tell(study.ask(X), 0.4)  # the other enqueued one
+    study.tell(study.ask(X), 0.4)
+    assert learned(study.sampler, study) == ([0, 5, 6, 7], [0, 5, 6])
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_an_infinite_value_is_not_learned_and_reported(value):
+    study = new_study(sampler())
+    study.tell(study.ask(X), 0.1)
+    study.tell(study.ask(X), value)
+    with pytest.warns(UserWarning, match=r"must be finite to be learned, got -?inf in trial 1"):
+        study.tell(study.ask(X), value)
+    study.tell(study.ask(X), 0.1)  # said once
+    assert learned(study.sampler, study)[0] == [0, 3]
+    first, second, *others = study.sampler.suspects(study)
+    assert [first.number, second.number] == [1, 2]
+    assert first.is_flagged
+    assert first.y == value
+    assert "not finite" in first.evidence[0]
+    assert sorted(other.number for other in others) == [0, 3]
+    assert study.sampler.recommend(study).n_trials == 2
+
+
+def test_a_trial_outside_the_search_space_is_not_learned_and_this_is_said_once():
+    study = new_study(sampler())
+    study.enqueue_trial({"x": 7.0})
+    study.enqueue_trial({"x": -7.0})
+    with pytest.warns(UserWarning, match="is out of range for distribution"):
+        study.optimize(objective, n_trials=1)
+    with pytest.warns(UserWarning, match="is out of range for distribution"):
+        study.optimize(objective, n_trials=1)
+    with pytest.warns(
+        UserWarning, match="must lie in the search space to be learned, got .* in trial 0"
+    ):
+        study.optimize(objective, n_trials=1)
+    study.optimize(objective, n_trials=1)
+    assert learned(study.sampler, study)[0] == [2, 3]
+
+
+def test_a_trial_without_a_parameter_of_the_search_space_is_not_learned():
+    study = new_study(sampler())
+    study.add_trial(create_trial(params={"z": 1}, distributions={"z": IntDistribution(0, 3)}, value=0.3))
+    with pytest.warns(UserWarning, match="must have all of the parameters x to be learned"):
+        study.tell(study.ask(X), 0.5)
+    assert learned(study.sampler, study)[0] == [1]
+
+
+def test_a_partly_fixed_trial_is_learned_where_it_was_read():
+    space = {"x": FloatDistribution(-2.0, 2.0), "n": IntDistribution(0, 4)}
+    study = new_study(fitted(n_init=1, search_space=space))
+    study.tell(study.ask(space), 0.1)
+    study.enqueue_trial({"n": 4})
+    trial = study.ask(space)
+    assert trial.params["n"] == 4
+    study.tell(trial, 0.3)
+    with study.sampler._looked_at(study) as (_, engine, parameters):
+        assert parameters.decode(engine.told[-1].x) == pytest.approx(trial.params)
+
+
+def test_an_interrupt_while_learning_leaves_nothing_half_learned(monkeypatch):
+    study, undisturbed = new_study(sampler()), new_study(sampler())
+    for each in (study, undisturbed):
+        each.optimize(objective, n_trials=3)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("unbribable.decision.instance.Instance.learn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            study.optimize(objective, n_trials=1)
+    assert study.trials[-1].state == TrialState.FAIL
+    study.enqueue_trial({"x": 0.1})
+    undisturbed.enqueue_trial({"x": 0.1})
+    undisturbed.tell(undisturbed.ask(), state=TrialState.FAIL)
+    undisturbed.enqueue_trial({"x": 0.1})
+    for each in (study, undisturbed):
+        each.optimize(objective, n_trials=3)
+    assert [t.params for t in study.trials[4:]] == [t.params for t in undisturbed.trials[4:]]
+
+
+def test_studies_of_the_same_name_are_not_mixed_up():
+    one = sampler(corruption=0)
+    alone = new_study(sampler(corruption=0), study_name="a")
+    first, second = new_study(one, study_name="a"), new_study(one, study_name="a")
+    alone.optimize(objective, n_trials=4)
+    for _ in range(4):
+        first.optimize(lambda trial: -objective(trial), n_trials=1)
+        second.optimize(objective, n_trials=1)
+    assert [trial.params for trial in second.trials] == [trial.params for trial in alone.trials]
+
+
+def test_a_pruner_with_brackets_sees_to_nothing_being_lost():
+    def steps(trial):
+        y = objective(trial)
+        for step in range(3):
+            trial.report(y, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return y
+
+    study = new_study(sampler(), pruner=optuna.pruners.HyperbandPruner(1, 3))
+    study.optimize(steps, n_trials=6)
+    complete = [trial.number for trial in study.trials if trial.state == TrialState.COMPLETE]
+    assert learned(study.sampler, study)[0] == complete
+
+
+# --- the draw ----------------------------------------------------------------------------------
+
+
+def test_the_instance_is_a_function_of_seed_and_number_and_in_the_trial_from_the_start():
+    study = new_study(sampler(corruption="unknown"))
+    expected = [ub.decision.draws.Seed(5).choose(t, layer_probabilities(40)) for t in range(1, 9)]
+    assert len(set(expected)) > 1
+    for number, label in enumerate(expected):
+        trial = study.ask()
+        assert study.trials[number].system_attrs[INSTANCE] == label  # before any parameter is asked for
+        trial.suggest_float("x", -2.0, 2.0)
+        study.tell(trial, 0.5)
+    engine = engine_of(study.sampler, study)
+    assert [engine.drawn(t) for t in range(1, 9)] == expected
+    assert [reading.instance for reading in engine.algorithm.readings] == expected
+
+
+@pytest.mark.parametrize("name", ["none", "known", "a tenth"])
+def test_an_algorithm_with_one_instance_says_main(name):
+    study = new_study(sampler(**ALGORITHMS[name]))
+    study.optimize(objective, n_trials=2)
+    assert instances(study) == ["main", "main"]
+
+
+def test_fast_slow_does_not_know_its_instance_before_the_fit():
+    study = new_study(fitted(known_or_zero=3.0))
+    study.optimize(objective, n_trials=6)
+    assert instances(study)[:3] == [None] * 3
+    assert set(instances(study)[3:]) <= {"fast", "slow"}
+    assert all(INSTANCE in trial.system_attrs for trial in study.trials)
+
+
+def test_a_retried_copy_keeps_the_instance_it_was_proposed_under():
+    callbacks = optuna.storages
+    retry = getattr(callbacks, "RetryHeartbeatStaleTrialCallback", None)
+    retry = (retry or callbacks.RetryFailedTrialCallback)()
+    study = new_study(sampler(corruption="unknown"))
+    drawn = [study.sampler._agreed(study).drawn(number) for number in range(20)]
+    stale = next(k for k in range(19) if drawn[k] != drawn[k + 1])
+    study.optimize(objective, n_trials=stale)
+    study.ask(X)
+    study._storage.set_trial_state_values(study.trials[stale]._trial_id, TrialState.FAIL)
+    retry(study, study.trials[stale])
+    study.optimize(objective, n_trials=1)
+    copied = study.trials[stale + 1]
+    assert copied.params == study.trials[stale].params
+    assert copied.system_attrs[INSTANCE] == drawn[stale]
+    engine = engine_of(study.sampler, study)
+    assert engine.algorithm.readings[-1].instance == drawn[stale]
+    assert learned(study.sampler, study)[1] == []
+
+
+def test_an_instance_of_other_terms_does_not_count():
+    study = new_study(sampler(corruption="unknown"))
+    attrs = {INSTANCE: "layer-77"}
+    study.add_trial(create_trial(params={"x": 1.0}, distributions=X, value=0.2, system_attrs=attrs))
+    study.optimize(objective, n_trials=1)
+    engine = engine_of(study.sampler, study)
+    assert engine.algorithm.readings[0].instance == study.sampler._agreed(study).drawn(0)
+
+
+def test_reveal_after_keeps_seed_and_draw_out_of_the_storage_until_the_value_is_told(tmp_path):
+    path = tmp_path / "study.db"
+    words = {"corruption": "unknown", "seed": SECRET, "reveal": "after"}
+    study = new_study(sampler(**words), storage=f"sqlite:///{path}", study_name="s")
+    drawn = []
+    for number in range(5):
+        trial = study.ask(X)
+        assert INSTANCE not in study.trials[number].system_attrs
+        study.tell(trial, 0.5)
+        drawn.append(study.trials[number].system_attrs[INSTANCE])
+    assert drawn == [study.sampler._agreed(study).drawn(number) for number in range(5)]
+    trial = study.ask(X)
+    study.tell(trial, state=TrialState.FAIL)
+    assert INSTANCE not in study.trials[5].system_attrs
+    assert "seed" not in stored(study)
+    assert str(SECRET).encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize("known_or_zero", [3.0, 0.5])
+def test_reveal_after_writes_what_was_proposed(known_or_zero):
+    words = {"known_or_zero": known_or_zero, "seed": SECRET}
+    before, after = new_study(fitted(**words)), new_study(fitted(**words, reveal="after"))
+    for study in (before, after):
+        study.optimize(objective, n_trials=7)
+    assert told(before) == told(after)
+
+
+# --- stopping and going on ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [sampler, fitted])
+@pytest.mark.parametrize("name", ["a tenth", "unknown", "known or zero"])
+def test_a_study_that_is_stopped_after_every_round_goes_on_as_if_it_had_not_been(name, make, tmp_path):
+    words = ALGORITHMS[name]
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    whole, n = new_study(make(**words)), 7
+    whole.optimize(objective, n_trials=n)
+    new_study(None, storage=url, study_name="s")
+    for _ in range(n):
+        study = optuna.load_study(study_name="s", storage=url, sampler=make(**words))
+        study.optimize(objective, n_trials=1)
+    assert told(study) == told(whole)
+    resumed = UnbribableSampler.from_study(study)
+    assert resumed.recommend(study) == whole.sampler.recommend(whole)
+    assert resumed.suspects(study) == whole.sampler.suspects(whole)
+
+
+def test_resuming_an_inferred_search_space_is_exact_too(tmp_path):
+    def mixed(trial):
+        x = trial.suggest_float("x", -2.0, 2.0)
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            return f(x) + trial.suggest_float("only a", 0.0, 0.1)
+        return f(x)
+
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    whole = new_study(fitted(search_space=None))
+    whole.optimize(mixed, n_trials=6)
+    new_study(None, storage=url, study_name="s")
+    for _ in range(3):
+        study = optuna.load_study(study_name="s", storage=url, sampler=fitted(search_space=None))
+        study.optimize(mixed, n_trials=2)
+    assert told(study) == told(whole)
+
+
+def test_without_a_seed_the_study_chooses_one_and_keeps_it(tmp_path):
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    words = {"corruption": "unknown", "seed": None}
+    new_study(None, storage=url, study_name="s")
+    for _ in range(4):
+        study = optuna.load_study(study_name="s", storage=url, sampler=sampler(**words))
+        study.optimize(objective, n_trials=1)
+    seed = ub.decision.draws.Seed.from_plain(stored(study)["seed"])
+    assert seed.entropy > 2**64
+    assert instances(study) == [seed.choose(t, layer_probabilities(40)) for t in range(1, 5)]
+    assert told(new_study(None)) != told(study)
+
+
+@pytest.mark.parametrize("words", [{}, {"reveal": "after", "seed": SECRET}, {"assumptions": None}])
+def test_from_study_gives_the_sampler_it_was_started_with(words):
+    space = {"x": FloatDistribution(-2.0, 2.0), "kind": CategoricalDistribution(("a", None, 3))}
+    study = new_study(sampler(**{"corruption": "unknown", "search_space": space} | words), "minimize")
+    study.tell(study.ask(space), 0.5)
+    seed = words.get("seed")
+    restored = UnbribableSampler.from_study(study, seed=seed)
+    assert restored._agreed(study) == study.sampler._agreed(study)
+    if seed is not None:
+        with pytest.raises(ValueError, match="seed must be given, the one the study was started with"):
+            UnbribableSampler.from_study(study)
+    with pytest.raises(ValueError, match="must be what the study was started with"):
+        UnbribableSampler.from_study(study, seed=2**70)
+
+
+def test_from_study_refuses_a_study_of_another_sampler():
+    study = optuna.create_study(study_name="theirs")
+    with pytest.raises(ValueError, match="started with UnbribableSampler, got 'theirs'"):
+        UnbribableSampler.from_study(study)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ({"n_trials": 50}, r"n_trials must be .* n_trials=40, got n_trials=50; go on with the same"),
+        ({"corruption": "unknown"}, r"corruption must be .* corruption=1\.5, got corruption='unknown'"),
+        ({"delta": 0.2}, r"delta must be .* delta=0\.1, got delta=0\.2"),
+        ({"assumptions": None}, r"assumptions must be .* assumptions=\{.*\}, got assumptions=None"),
+        ({"search_space": None}, r"search_space must be .*, got search_space=None"),
+        ({"seed": 6}, r"seed must be .* seed=\{'entropy': 5, .*, got seed=\{'entropy': 6"),
+        ({"reveal": "after", "seed": SECRET}, r"reveal must be .* reveal='before', got reveal='after'"),
+    ],
+)
+def test_other_arguments_are_refused_by_the_first_word_that_differs(words, sentence):
+    study = new_study(sampler(corruption=1.5))
+    study.optimize(objective, n_trials=1)
+    study.sampler = sampler(**{"corruption": 1.5} | words)
+    with pytest.raises(ValueError, match=sentence):
+        study.optimize(objective, n_trials=1)
+    with pytest.raises(ValueError, match="or begin another study"):
+        study.sampler.recommend(study)
+
+
+def test_a_study_of_a_later_format_is_refused():
+    study = new_study(sampler())
+    study.optimize(objective, n_trials=1)
+    later = {**stored(study), "format": 2}
+    study._storage.set_study_system_attr(study._study_id, "unbribable", later)
+    with pytest.raises(ValueError, match="the study's format must be 1, got 2"):
+        study.ask()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_copy_of_a_sampler_in_use_goes_on_the_same(copied):
+    study = new_study(fitted(corruption="unknown"))
+    study.optimize(objective, n_trials=5)
+    whole = new_study(fitted(corruption="unknown"))
+    whole.optimize(objective, n_trials=7)
+    study.sampler = copied(study.sampler)
+    study.optimize(objective, n_trials=2)
+    assert told(study) == told(whole)
+
+
+# --- what is said ------------------------------------------------------------------------------
+
+LIES = (4, 9, 13)
+
+
+def lied_to(trial):
+    honest = objective(trial)
+    return 30.0 if trial.number in LIES else honest
+
+
+@pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")  # those of GP-UCB are
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_recommendation_is_not_the_best_lie_and_the_suspects_are_the_lies(name):
+    study = new_study(fitted(n_trials=30, n_init=6, **ALGORITHMS[name]))
+    study.optimize(lied_to, n_trials=18)
+    best = study.sampler.recommend(study)
+    assert study.best_trial.number in LIES
+    assert (best.naive_number, best.naive_value) == (study.best_trial.number, 30.0)
+    assert best.naive_params == study.best_trial.params
+    assert f(best.params["x"]) > 0.7
+    assert best.n_trials == 18
+    flagged = study.sampler.suspects(study, flagged_only=True)
+    assert {suspect.number for suspect in flagged} == set(LIES)
+    assert all(suspect.params == study.trials[suspect.number].params for suspect in flagged)
+    assert len(study.sampler.suspects(study)) == 18
+
+
+def test_a_study_of_another_sampler_is_judged_and_left_as_it_is():
+    study = new_study(optuna.samplers.RandomSampler(seed=1))
+    study.optimize(lied_to, n_trials=16)
+    judge = fitted(search_space=None, seed=None)
+    assert judge.recommend(study).naive_number in LIES
+    assert {suspect.number for suspect in judge.suspects(study, flagged_only=True)} == set(LIES)
+    assert "unbribable" not in study._storage.get_study_system_attrs(study._study_id)
+
+
+def test_what_is_said_is_plain_data():
+    study = new_study(sampler())
+    study.optimize(objective, n_trials=2)
+    assert study.sampler.recommend(study).to_dict()["params"].keys() == {"x"}
+    assert study.sampler.suspects(study)[0].to_dict()["number"] in (0, 1)
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+
+def test_before_the_first_value_there_is_nothing_to_say():
+    study = new_study(sampler())
+    with pytest.raises(RuntimeError, match="recommend needs a complete trial"):
+        study.sampler.recommend(study)
+    assert study.sampler.suspects(study) == ()
+    study.sampler = fitted(search_space=None)
+    with pytest.raises(RuntimeError, match="parameters with several values"):
+        study.sampler.recommend(study)
+
+
+def test_several_objectives_are_refused():
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler())
+    with pytest.raises(ValueError, match="must have one objective for this sampler, got 2"):
+        study.ask()
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "sentence"),
+    [
+        ({"n_trials": 0}, ValueError, "n_trials must be >= 1"),
+        ({"corruption": "some"}, ValueError, "corruption must be one of"),
+        ({"corruption": 1.0, "known_or_zero": 2.0}, ValueError, "exclude each other"),
+        ({"reveal": "never"}, ValueError, "reveal must be one of 'before', 'after'"),
+        ({"reveal": "after", "seed": None}, ValueError, "seed must be given with reveal='after'"),
+        ({"reveal": "after", "seed": 2**63}, ValueError, r"seed must be at least 2\*\*64"),
+        ({"seed": -1}, ValueError, "seed must be >= 0"),
+        ({"search_space": {}}, ValueError, "must hold at least one parameter"),
+        ({"search_space": {"x": (0, 1)}}, TypeError, "x must have a float, int or categorical"),
+        ({"search_space": {"x": IntDistribution(0, 2**60)}}, ValueError, "values"),
+    ],
+)
+def test_bad_arguments_are_refused_at_once(words, error, sentence):
+    with pytest.raises(error, match=sentence):
+        sampler(**words)
+
+
+def test_numbers_of_numpy_are_numbers():
+    words = {"n_trials": np.int64(40), "corruption": np.float32(1.5), "delta": np.float64(0.1)}
+    study = new_study(sampler(**words))
+    study.optimize(objective, n_trials=1)
+    study.sampler = sampler(corruption=1.5)
+    study.optimize(objective, n_trials=1)
+
+
+def test_without_optuna_the_import_says_what_to_install():
+    script = textwrap.dedent(
+        """
+        import sys
+
+        class Blocker:
+            def find_spec(self, name, path=None, target=None):
+                if name.partition(".")[0] == "optuna":
+                    raise ModuleNotFoundError(f"No module named {name!r}", name="optuna")
+
+        sys.meta_path.insert(0, Blocker())
+        try:
+            import unbribable.integrations.optuna_sampler
+        except ImportError as error:
+            print(error)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == 'the sampler needs optuna: pip install "unbribable[optuna]"'
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_assumptions_of_the_helpers_are_storable():
+    assert UnbribableSampler(assumptions=ASSUMED)._plan.to_plain()["assumptions"]["B"] == 2.0
