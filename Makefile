@@ -2,13 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test test-oldest-optuna lint format bench clean
 
 demo: .venv/.installed
 	$(BIN)/python -m unbribable demo --out results/demo
 
 test: .venv/.installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q
+
+# The oldest Optuna that brings its test suite for samplers, then the oldest that the sampler works with.
+test-oldest-optuna:
+	test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	echo '*' > .venv-oldest/.gitignore
+	for version in 4.8.0 4.0.0; do \
+		.venv-oldest/bin/python -m pip install --quiet --editable ".[dev,optuna]" optuna==$$version && \
+		OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+			.venv-oldest/bin/python -m pytest -n 2 -q -rs tests/integrations || exit 1; \
+	done
 
 lint: .venv/.installed
 	$(BIN)/ruff format --check .
@@ -23,7 +33,7 @@ bench: .venv/.installed-bench
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -17,8 +17,9 @@ MAY_IMPORT = {
     "decision": {"model", "theory"},
     "world": {"model"},
     "runs": {"model", "theory", "decision", "world"},
-    "report": {"runs", "theory"},
-    "integrations": {"model", "theory", "decision"},
+    "doors": {"model", "theory", "decision"},
+    "report": {"model", "theory", "decision", "doors", "runs"},
+    "integrations": {"model", "theory", "decision", "doors"},
 }
 """Floor -> other floors it may import. Files beside the floors (the cli, the package) may import all."""
 

@@ -23,6 +23,13 @@ LAM = 0.03
 Reading = tuple[int, float, float]
 
 
+def covariance_with(posterior, X):
+    """Posterior covariance of the points read with X, by a dense solve."""
+    u = posterior.X[posterior.u]
+    system = posterior.kernel(u, u) + np.diag(1.0 / posterior.prec)
+    return np.linalg.solve(system, posterior.kernel(u, X)) / posterior.prec[:, None]
+
+
 def some_readings(seed: int, n: int, own_noise: bool = False) -> list[Reading]:
     """Raw readings (index, y, lam) that repeat points, as a learner's do."""
     rng = np.random.default_rng(seed)
@@ -105,7 +112,7 @@ def test_before_any_reading_it_is_the_prior() -> None:
     np.testing.assert_array_equal(posterior.var, 1.0)
     np.testing.assert_array_equal(mean, 0.0)
     np.testing.assert_array_equal(var, 1.0)
-    assert posterior.covariance_with(X).shape == (0, len(X))
+    assert covariance_with(posterior, X).shape == (0, len(X))
     assert posterior.R.shape == (0, len(X))
     assert (posterior.gain, posterior.m, posterior.drift(), posterior.n_rebuilds) == (0.0, 0, 0.0, 0)
 
@@ -133,9 +140,9 @@ def test_covariance_with_arbitrary_points_continues_the_matrix(
 ) -> None:
     """R's columns at candidates, and the mean is their sum with precision times reading."""
     posterior = told(some_readings(seed, n, own_noise))
-    np.testing.assert_allclose(posterior.covariance_with(X), posterior.R, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(covariance_with(posterior, X), posterior.R, rtol=0.0, atol=1e-9)
     elsewhere = np.random.default_rng(seed).random((10, 2))
-    columns = posterior.covariance_with(elsewhere)
+    columns = covariance_with(posterior, elsewhere)
     mean, _ = posterior.at(elsewhere)
     np.testing.assert_allclose((posterior.prec * posterior.ybar) @ columns, mean, rtol=0.0, atol=1e-9)
 
@@ -379,7 +386,7 @@ def test_a_spoiled_matrix_is_noticed_by_the_witness_column_and_rebuilt() -> None
     dense = Dense(readings)
     np.testing.assert_allclose(posterior.mu, dense.mu, rtol=0.0, atol=1e-8)
     np.testing.assert_allclose(posterior.var, dense.var, rtol=1e-6)
-    np.testing.assert_allclose(posterior.covariance_with(X), posterior.R, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(covariance_with(posterior, X), posterior.R, rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(("size", "n_noticed"), [(1e-15, 0), (1e-7, 8), (1e-4, 8)])

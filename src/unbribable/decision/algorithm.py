@@ -33,6 +33,9 @@ from unbribable.theory.assumptions import Assumptions
 
 __all__ = ["Algorithm", "AssumptionsRefuted"]
 
+M_POLISHED = 2048
+"""Points read beyond which a choice on a Box is not polished any more."""
+
 
 class Algorithm(Learner):
     """Abstract. Holds changing state: the instances, the pending queries and what was told.
@@ -333,13 +336,15 @@ class Algorithm(Learner):
     def _polished(self, k: int) -> Atom:
         """The k-th atom; on a Box moved to where a local search from the best candidates ends.
 
-        Not while queries are pending: they are reckoned with at the candidates only.
+        Not while queries are pending: they are reckoned with at the candidates only. Nor beyond
+        M_POLISHED points read: the candidates lie densely by then, and a search costs O(m^2) a step.
         """
         atom = self._current_atoms()[k]
         box = self.candidates.box
         player = self.instances[atom.player]
         is_revisit = bool(self.options.revisit) and atom.index in player.posterior.u
-        if box is None or self._is_parallel or is_revisit:
+        is_large = player.posterior.m > M_POLISHED
+        if box is None or self._is_parallel or is_revisit or is_large:
             return atom
         if k not in self._final:
             rule, hopes = self._rule(atom)
@@ -357,21 +362,6 @@ class Algorithm(Learner):
     def _u_at(self, atom: Atom) -> Floats:
         u: Floats = self.candidates.coordinates[atom.index] if atom.u is None else atom.u
         return u
-
-    def _pending_query(self, query: Any) -> Query:
-        is_whole = isinstance(query, Query)
-        id_ = query.id if is_whole else checks.integer("query", query, at_least=1)
-        if id_ in self._told:
-            raise RuntimeError(f"query {id_} was told already; a reading is told once, or retracted")
-        asked = self._pending.get(id_)
-        if asked is None and id_ in self._retracted:
-            raise RuntimeError(f"query {id_} was retracted; put it right with tell(x=..., y=...)")
-        if asked is None or (is_whole and not np.array_equal(query.u, asked.u)):
-            raise RuntimeError(
-                f"query {id_} was not asked here, pending are {list(self._pending)}; "
-                "use tell(x=..., y=...) for a point that was not asked for"
-            )
-        return asked
 
     def _bounds(self, guarantee: Guarantee) -> ValidBounds:
         return ValidBounds.of([self.instances[label] for label in guarantee.labels], self.assumptions)

@@ -52,17 +52,24 @@ class Anywhere:
         belief = self._elsewhere.at(u[None, :])
         sigma = float(np.sqrt(max(belief.var[0], np.finfo(float).tiny)))
         on_sigma, bias = self._noise_branch(belief, sigma)
-        shift, push = 0.0, np.zeros(self.m)
+        mu_, var_ = self._elsewhere.gradients(u, belief)
+        shift, push, is_pushed = 0.0, np.zeros(self.m), False
         if self._instance.shift.is_open:
             shift, push = self._pushed(belief)
+            is_pushed = True
         else:
             on_sigma += self._shift_on_sigma()
-        mu_, var_, noise_var_, width_ = self._elsewhere.gradients(u, belief, push)
-        width_ = width_ + on_sigma * var_ / (2.0 * sigma)
+        width_ = on_sigma * var_ / (2.0 * sigma)
         if bias > 0.0:
+            # bias^2 = B^2 (var (1 + tolerance) - noise_var), and noise_var = sum_j prec[j] R[j, x]^2
+            slope = self._assumptions.B**2 / (2.0 * bias)
             is_cut = belief.var[0] <= belief.noise_var[0]  # rounding: only the tolerance is left
-            inside = DRIFT_TOLERANCE * var_ + (0.0 if is_cut else var_ - noise_var_)
-            width_ = width_ + self._assumptions.B**2 * inside / (2.0 * bias)
+            width_ = width_ + slope * (DRIFT_TOLERANCE + (not is_cut)) * var_
+            if not is_cut:
+                push = push - slope * 2.0 * self._posterior.prec * belief.columns[:, 0]
+                is_pushed = True
+        if is_pushed:
+            width_ = width_ + self._elsewhere.gradient_along(u, push)
         value = float(belief.mu[0]) + alpha * (on_sigma * sigma + bias + shift)
         return value, mu_ + alpha * width_
 

@@ -278,6 +278,21 @@ class Learner(ABC):
                 instance.extend(self.candidates.coordinates)
             self._grown()
 
+    def _pending_query(self, query: Any) -> Query:
+        is_whole = isinstance(query, Query)
+        id_ = query.id if is_whole else checks.integer("query", query, at_least=1)
+        if id_ in self._told:
+            raise RuntimeError(f"query {id_} was told already; a reading is told once, or retracted")
+        asked = self._pending.get(id_)
+        if asked is None and id_ in self._retracted:
+            raise RuntimeError(f"query {id_} was retracted; put it right with tell(x=..., y=...)")
+        if asked is None or (is_whole and not np.array_equal(query.u, asked.u)):
+            raise RuntimeError(
+                f"query {id_} was not asked here, pending are {list(self._pending)}; "
+                "use tell(x=..., y=...) for a point that was not asked for"
+            )
+        return asked
+
     def _lam_of(self, noise_std: Any) -> float:
         if noise_std is None:
             return self.assumptions.lam

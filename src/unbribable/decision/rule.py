@@ -15,7 +15,7 @@ from unbribable.model.kernels import Kernel
 N_STARTS = 10
 """Candidates from which a local search starts, and as many random points; fewer for d < 3."""
 
-_COST = 2e7
+_COST = 1.5e7
 """Entries of R[:, u] a search may stream over: decides the number of evaluations."""
 
 
@@ -83,7 +83,7 @@ def polished(
     U, box = candidates.coordinates, candidates.box
     assert box is not None
     kernel = rule.bounds[0][0].kernel
-    order = np.argsort(-hopes, kind="stable")[: 64 * N_STARTS]
+    order = np.argsort(-hopes, kind="stable")[:128]
     ranked = [atom.index, *order[np.isfinite(hopes[order])].tolist()]
     n_starts = min(N_STARTS, 1 + 3 * box.d)
     starts = U[spread(ranked, U, kernel, n_starts)]
@@ -139,15 +139,15 @@ def polish(rule: Rule, box: Box, starts: Floats) -> tuple[Floats, float]:
 
 
 def spread(order: Sequence[int], U: Floats, kernel: Kernel, n: int) -> list[int]:
-    """The first n of `order` that are not close to an earlier one: correlated by less than 0.9."""
+    """The first n of `order` (of its first 128) that are not close to an earlier one.
+
+    Close: correlated by 0.9 or more.
+    """
+    order = list(order[:128])
+    scale = np.sqrt(np.maximum(kernel.diag(U[order]), np.finfo(float).tiny))
+    is_close = kernel(U[order], U[order]) > 0.9 * np.outer(scale, scale)
     chosen: list[int] = []
-    scale = np.sqrt(np.maximum(kernel.diag(U), np.finfo(float).tiny))
-    for i in order:
-        if chosen:
-            correlation = kernel(U[chosen], U[i : i + 1])[:, 0] / (scale[chosen] * scale[i])
-            if correlation.max() > 0.9:
-                continue
-        chosen.append(int(i))
-        if len(chosen) == n:
-            break
-    return chosen
+    for k in range(len(order)):
+        if len(chosen) < n and not is_close[k, chosen].any():
+            chosen.append(k)
+    return [order[k] for k in chosen]

@@ -50,20 +50,14 @@ class Elsewhere:
         noise_var = np.einsum("jx,jx->x", weights, columns)
         return Belief(self._pull @ cross, var, noise_var, columns)
 
-    def gradients(
-        self, x: Floats, belief: Belief, push: Floats
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Derivatives in x of mu, var, noise_var and push' R[:, x] at one point, each (d,).
-
-        Args:
-            x: The point, (d,).
-            belief: What `at` says there.
-            push: Coefficients of a linear form of the column of R, (m,).
-        """
+    def gradients(self, x: Floats, belief: Belief) -> tuple[Floats, Floats]:
+        """Derivatives in x of mu and var at one point, each (d,); `belief` is what `at` says there."""
         slopes = self._kernel.gradient(self._u, x)
-        pull = self._prec * belief.columns[:, 0]
-        both = np.stack([2.0 * pull, push], axis=1)
-        both -= self._prec[:, None] * (self._S @ both)  # R[:, x] = (1 - S prec) k_u(x)
-        noise_var, pushed = both.T @ slopes
-        var = self._kernel.diag_gradient(x) - 2.0 * (pull @ slopes)
-        return self._pull @ slopes, var, noise_var, pushed
+        weights = self._prec * belief.columns[:, 0]
+        return self._pull @ slopes, self._kernel.diag_gradient(x) - 2.0 * (weights @ slopes)
+
+    def gradient_along(self, x: Floats, push: Floats) -> Floats:
+        """Derivative in x of push' R[:, x] at one point, (d,), for coefficients push, (m,)."""
+        push = push - self._prec * (self._S @ push)  # R[:, x] = (1 - S prec) k_u(x)
+        along: Floats = push @ self._kernel.gradient(self._u, x)
+        return along

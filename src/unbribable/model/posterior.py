@@ -200,30 +200,27 @@ class Posterior:
         solved = cho_solve(self._factor(), cross)
         return self.ybar @ solved, self.kernel.diag(X) - np.einsum("jx,jx->x", cross, solved)
 
-    def covariance_with(self, X: Floats) -> Floats:
-        """Posterior covariance of the points read with arbitrary points: columns of R, (m, len(X))."""
-        if not self.m:
-            return np.zeros((0, len(X)))
-        solved = cho_solve(self._factor(), self.kernel(self.X[self.u], X))
-        columns: Floats = solved / self.prec[:, None]
-        return columns
-
     def covariance_of_read(self) -> Floats:
         """Posterior covariance of the points read with each other, R[:, u]: (m, m)."""
         if self._S is None:
-            self._flush()
-            self._S = np.take(self._buffer[: self.m], self.u, axis=1)
+            self._S = self._column(self.u)
         return self._S
 
-    def columns_for(self, cross: Floats) -> Floats:
+    def columns_for(self, cross: Floats, by_rows: bool = False) -> Floats:
         """Columns of R at points with prior covariances cross = k(u, X), (m, k), from R itself (ours).
 
             R[:, x] = k_u(x) - R[:, u] (prec * k_u(x))
 
         This is the m x m solve by A^-1 = prec - prec R[:, u] prec, with no factorisation: O(m^2) a
         point. Like every new row it multiplies the error of R by prec; the drift check sees that.
+        R[:, u] is symmetric: `by_rows` streams over rows of R, O(m n), instead of gathering it.
         """
-        columns: Floats = cross - self.covariance_of_read() @ (self.prec[:, None] * cross)
+        pull = self.prec[:, None] * cross
+        if by_rows:
+            waiting, steps = self._columns[: self.m, : self._n_deferred], self._steps[: self._n_deferred]
+            pulled = (pull.T @ self._buffer[: self.m] - (pull.T @ waiting) @ steps)[:, self.u]
+            return cross - pulled.T
+        columns: Floats = cross - self.covariance_of_read() @ pull
         return columns
 
     def extend(self, X: Floats) -> bool:
@@ -235,8 +232,8 @@ class Posterior:
         n, u, new = len(self.mu), self.u, X[len(self.mu) :]
         witness = u[-1:]
         cross = self.kernel(X[u], np.concatenate([new, X[witness]]))
-        columns = self.columns_for(cross)
-        error = np.abs(columns[:, len(new) :] - self.covariance_of_read()[:, -1:])
+        columns = self.columns_for(cross, by_rows=self.m > 512 and len(new) < 4)
+        error = np.abs(columns[:, len(new) :] - self._column(witness))
         is_off = bool((error**2 > DRIFT_TOLERANCE**2 * np.outer(self.var[u], self.var[witness])).any())
         columns, cross = columns[:, : len(new)], cross[:, : len(new)]
         weights = self.prec[:, None] * columns
@@ -253,6 +250,11 @@ class Posterior:
         if is_off:
             self.rebuild()
         return is_off
+
+    def _column(self, indices: Ints) -> Floats:
+        """Columns of R at candidates, (m, k)."""
+        waiting, steps = self._columns[: self.m, : self._n_deferred], self._steps[: self._n_deferred]
+        return np.take(self._buffer[: self.m], indices, axis=1) - waiting @ steps[:, indices]
 
     def drift(self) -> float:
         """Largest relative difference of var to the m x m form at the points read with k(x, x) > 0."""
@@ -343,7 +345,7 @@ class Posterior:
             # This multiplies the error of R by prec. R is symmetric on the points read, so the
             # new row against the old column tells at once.
             scale = np.sqrt(self.var[u] * self.var[i])
-            column = R[:, i] - waiting @ steps[:, i]
+            column = self._column(np.array([i]))[:, 0]
             is_off = bool((np.abs(k_row[u] - column) > DRIFT_TOLERANCE * scale).any())
             is_off |= abs(k_row[i] - self.var[i]) > DRIFT_TOLERANCE * self.var[i]
             if is_off:

@@ -92,9 +92,10 @@ def readings_of(
         x[~is_flagged], y[~is_flagged], color=GREEN, linestyle="none", marker="o",
         markerfacecolor="none", markersize=3.6, markeredgewidth=0.8, label="reading", zorder=3.0,
     )  # fmt: skip
-    if is_flagged.any():
+    is_seen = is_flagged & (y >= limits[0]) & (y <= limits[1])
+    if is_seen.any():
         ax.plot(
-            x[is_flagged], y[is_flagged], color=RED, linestyle="none", marker="x", markersize=5.0,
+            x[is_seen], y[is_seen], color=RED, linestyle="none", marker="x", markersize=5.0,
             markeredgewidth=1.3, label="suspicious reading", zorder=3.5,
         )  # fmt: skip
     mark_beyond(ax, y, x, limits, "y")

@@ -6,6 +6,7 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.doors.result import Result
+from unbribable.model.checks import Floats, Ints
 from unbribable.report.drawing import (
     BLACK,
     BLUE,
@@ -69,8 +70,8 @@ def draw_history(past: History) -> "Figure":
     )  # fmt: skip
     ids, naive = np.append(readings.ids, T), np.append(past.naive, past.naive[-1])
     ax.plot(
-        ids, np.clip(naive, low, high), color=ORANGE, clip_on=False, linestyle="--", drawstyle="steps-post",
-        label="best reading so far (naive)",
+        ids, np.clip(naive, low, high), color=ORANGE, linestyle="--", drawstyle="steps-post",
+        clip_on=False, label="best reading so far (naive)",
     )  # fmt: skip
     readings_of(ax, readings.ids, readings.y, readings.is_flagged, (low, high))
     if len(past.failed):
@@ -128,7 +129,7 @@ def draw_suspects(rows: tuple[SuspectRow, ...]) -> "Figure":
     left.set_xlim(low, high)
     left.set_ylim(total, 0.0)
     left.set_yticks(centres, [f"round {row.id}" for row in rows])
-    left.tick_params(axis="y", length=0.0)
+    left.tick_params(axis="y", length=0.0, pad=6.0)
     left.grid(axis="y", visible=False)
     left.spines["left"].set_visible(False)
     left.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
@@ -146,7 +147,7 @@ def draw_suspects(rows: tuple[SuspectRow, ...]) -> "Figure":
 
 
 def _rows(
-    ax: "Axes", rows: tuple[SuspectRow, ...], centres: np.ndarray, limits: tuple[float, float]
+    ax: "Axes", rows: tuple[SuspectRow, ...], centres: Floats, limits: tuple[float, float]
 ) -> None:
     for centre in (0.5 * (centres[1:] + centres[:-1])).tolist():
         ax.axhline(centre, color="#e6e6e6", linewidth=0.5)
@@ -162,16 +163,18 @@ def _rows(
         ("suspicious", RED, "x", RED, [row.is_flagged and not row.is_certain for row in rows]),
         ("certain under the assumptions", RED, "D", RED, [row.is_certain for row in rows]),
     )
+    is_seen = (y >= limits[0]) & (y <= limits[1])
     for label, colour, marker, face, is_kind in kinds:
-        if any(is_kind):
+        is_drawn = is_seen & np.array(is_kind)
+        if is_drawn.any():
             ax.plot(
-                y[is_kind], centres[is_kind], color=colour, linestyle="none", marker=marker,
+                y[is_drawn], centres[is_drawn], color=colour, linestyle="none", marker=marker,
                 markerfacecolor=face, markersize=5.0, markeredgewidth=1.2, label=f"reading, {label}",
             )  # fmt: skip
     mark_beyond(ax, y, centres, limits, "x")
 
 
-def _held(past: History, T: int) -> tuple[np.ndarray, list[np.ndarray]]:
+def _held(past: History, T: int) -> tuple[Ints, list[Floats]]:
     """Rounds and values of steps that hold until the end of the run."""
     values = [past.lower, past.mean, past.upper]
     return np.append(past.rounds, T), [np.append(value, value[-1]) for value in values]

@@ -128,4 +128,5 @@ def _short(suspect: Suspect) -> str:
         (" +- ", "\u00a0±\u00a0"),
     ):
         words = words.replace(long, short)
-    return re.sub(r"(?<!\w)-(?=\d)", "−", words)
+    words = re.sub(r"(?<!\w)-(?=\d)", "−", words)
+    return f"certain: {words}" if suspect.is_certain else words
