@@ -443,6 +443,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.practice", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20, help="seeds 0, 1, ... of every game")
     parser.add_argument("--functions", default=",".join(ROUNDS), help="separated by commas")
+    parser.add_argument("--methods", default=",".join(METHODS), help="to be played, by commas")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path, default=HERE / "results.md", help="the page")
     parser.add_argument("--json", type=Path, default=HERE / "games.jsonl", help="the games, a line each")
@@ -458,7 +459,8 @@ def main() -> None:
         for method in METHODS
     ]
     done = load(words.json)
-    missing = [job for job in jobs if job not in done]
+    wanted = words.methods.split(",")
+    missing = [job for job in jobs if job not in done and job[3] in wanted]
     print(f"{len(jobs)} games, {len(jobs) - len(missing)} of them played already", flush=True)
     n_failed = play_all(missing, words.json, words.workers) if missing else 0
     done = load(words.json)

@@ -1,5 +1,7 @@
 """Bayesian optimization that cannot be bribed."""
 
+from typing import TYPE_CHECKING, Any
+
 from unbribable.decision.algorithm import AssumptionsRefuted
 from unbribable.decision.fast_slow import FastSlowGPUCB
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
@@ -20,7 +22,10 @@ from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.world.environment import Environment
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from unbribable.report.plots_practice import plot_history, plot_posterior, plot_suspects
+
+__version__ = "0.2.0"
 
 __all__ = [
     "GPUCB",
@@ -50,5 +55,23 @@ __all__ = [
     "Trial",
     "Whole",
     "maximize",
+    "plot_history",
+    "plot_posterior",
+    "plot_suspects",
     "simulate",
 ]
+
+_PLOTS = ("plot_history", "plot_posterior", "plot_suspects")
+
+
+def __getattr__(name: str) -> Any:
+    """The figures, loaded when they are asked for: they need matplotlib, the rest does not."""
+    if name in _PLOTS:
+        from unbribable.report import plots_practice
+
+        return getattr(plots_practice, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,16 +1,15 @@
 """The command line, where words stand for the paper's letters: thin commands, everything else lazy."""
 
-import functools
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 
 import typer
 
+from unbribable.cli_door import Json, door, usage
 from unbribable.cli_show import print_json, print_table, progress_bar, show_sweep
+from unbribable.cli_study import app as study
 
 if TYPE_CHECKING:
     from unbribable.runs.sweep import Tally
@@ -26,37 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
-
-
-def door(command: Callable[P, R]) -> Callable[P, R]:
-    """The command with exit code 130 when interrupted, and 1 with the line that installs an extra."""
-
-    @functools.wraps(command)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return command(*args, **kwargs)
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(130) from None
-        except ModuleNotFoundError as error:
-            if "pip install" not in str(error):
-                raise
-            typer.echo(f"unbribable: {error}", err=True)
-            raise typer.Exit(1) from None
-
-    return guarded
-
-
-@contextmanager
-def usage() -> Iterator[None]:
-    """Bad values in here are the user's: the message alone, and exit code 2."""
-    try:
-        yield
-    except (ValueError, TypeError, OSError) as error:
-        typer.echo(f"unbribable: {error}", err=True)
-        raise typer.Exit(2) from None
+app.add_typer(study, name="study")
 
 
 @app.command()

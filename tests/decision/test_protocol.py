@@ -255,6 +255,7 @@ def test_a_forgotten_query_leaves_only_its_round(make: Callable[..., Any]) -> No
     play(algorithm, 5)
     play(untouched, 5)
     query = algorithm.ask()
+    algorithm.propose()
     assert algorithm.forget(query.id) is query
     assert algorithm.pending == ()
     assert algorithm.t == 6

@@ -1,22 +1,17 @@
-"""The sampler against Optuna's own test suite for samplers."""
+"""The sampler against Optuna's own test suite for samplers, without a single warning."""
 
 from collections.abc import Callable
 
 import optuna
 import pytest
+from optuna.samplers import BaseSampler
+
+from unbribable.integrations.optuna_sampler import UnbribableSampler
 
 suite = pytest.importorskip(
     "optuna.testing.pytest_samplers",
     reason=f"Optuna {optuna.__version__} does not bring its test suite for samplers",
 )
-
-from optuna.samplers import BaseSampler  # noqa: E402
-
-from unbribable.integrations.optuna_sampler import UnbribableSampler  # noqa: E402
-
-
-class OneThread:
-    pass
 
 
 class TestUnbribableSampler(
@@ -24,4 +19,4 @@ class TestUnbribableSampler(
 ):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
-        return lambda: UnbribableSampler(n_trials=20, n_init=2, seed=0)
+        return lambda: UnbribableSampler(n_trials=20, corruption="unknown", n_init=2, seed=0)

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import optuna
@@ -91,14 +92,17 @@ def test_what_is_proposed_lies_in_the_distribution_and_has_its_type(kind, is_giv
     assert learned(study.sampler, study)[0] == [0, 1, 2, 3]
 
 
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # Optuna says that databases refuse such choices
+    OBJECTS = CategoricalDistribution((1.5, ("a", 1), frozenset({2})))
+
+
 def test_choices_may_be_any_objects_in_memory():
-    choices = (1.5, ("a", 1), frozenset({2}))
-    with pytest.warns(UserWarning, match="Choices for a categorical distribution"):
-        space = {"p": CategoricalDistribution(choices)}
+    space = {"p": OBJECTS}
     study = new_study(fitted(n_init=1, search_space=None))
     for _ in range(3):
         trial = study.ask(space)
-        assert trial.params["p"] in choices
+        assert trial.params["p"] in OBJECTS.choices
         study.tell(trial, 1.0)
     assert learned(study.sampler, study)[0] == [0, 1, 2]
 
@@ -432,6 +436,17 @@ def test_from_study_gives_the_sampler_it_was_started_with(words):
         UnbribableSampler.from_study(study, seed=2**70)
 
 
+def test_a_study_can_be_started_before_its_first_trial():
+    study = new_study(sampler(corruption=1.5, seed=None))
+    study.sampler.start(study)
+    assert len(study.trials) == 0
+    restored = UnbribableSampler.from_study(study)
+    assert restored.search_space == X
+    restored.start(study)
+    with pytest.raises(ValueError, match="corruption must be what the study was started with"):
+        sampler(corruption=2.5).start(study)
+
+
 def test_from_study_refuses_a_study_of_another_sampler():
     study = optuna.create_study(study_name="theirs")
     with pytest.raises(ValueError, match="started with UnbribableSampler, got 'theirs'"):
@@ -555,6 +570,7 @@ def test_several_objectives_are_refused():
         ({"search_space": {}}, ValueError, "must hold at least one parameter"),
         ({"search_space": {"x": (0, 1)}}, TypeError, "x must have a float, int or categorical"),
         ({"search_space": {"x": IntDistribution(0, 2**60)}}, ValueError, "values"),
+        ({"search_space": {"x": OBJECTS}}, TypeError, "choices in search_space must be text, numbers"),
     ],
 )
 def test_bad_arguments_are_refused_at_once(words, error, sentence):

@@ -11,6 +11,7 @@ from integrations.optuna_studies import new_study
 from unbribable.integrations.optuna_sampler import UnbribableSampler
 
 
+@pytest.mark.filterwarnings("ignore:`optuna.terminator` module has been deprecated:FutureWarning")
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 def test_a_search_with_cross_validation_takes_the_sampler():
     optuna.logging.set_verbosity(optuna.logging.WARNING)

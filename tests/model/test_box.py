@@ -132,6 +132,15 @@ def test_the_bounds_are_the_corners_of_the_unit_cube() -> None:
     np.testing.assert_array_equal(BOX.from_unit(np.array([0.25, 0.25])), [0.25, 0.0])
 
 
+@pytest.mark.parametrize(("low", "high"), [(-0.1, 0.2), (-10.0, 0.1)])
+def test_rounding_never_leads_out_of_the_box(low: float, high: float) -> None:
+    """low + (high - low) is above high for the first of them in float64, below it for the other."""
+    box = Box(low, high)
+    x = box.from_unit(np.ones(1))
+    assert high - 1e-15 <= x[0] <= high
+    np.testing.assert_array_equal(box.check(x), [1.0])
+
+
 def test_rounding_outside_the_box_is_taken_for_its_face() -> None:
     np.testing.assert_array_equal(BOX.check([1.0 + 1e-12, -5.0 - 1e-10]), [1.0, 0.0])
 
@@ -236,16 +245,14 @@ def test_two_sets_of_candidates_of_one_box_grow_apart() -> None:
     assert other.index_of(np.array([0.123, 0.456])) is None
 
 
-@pytest.mark.parametrize("scale", [1.5, 0.8])
-def test_a_kernel_must_be_at_most_one_in_the_far_corner_too(scale: float) -> None:
-    """k(x, x) = |x|^2 / scale^2 is 2 / scale^2 there."""
-    candidates = Candidates(Box([-7.0, 0.0], [9.0, 1.0], n_candidates=4))
-    if scale**2 >= 2.0:
-        candidates.check_kernel(ub.Linear(scale))
-    else:
-        with pytest.raises(ValueError, match=r"k\(x, x\) must be <= 1"):
-            candidates.check_kernel(ub.Linear(scale))
-    with pytest.raises(ValueError, match=r"one per coordinate \(d=2\)"):
+@pytest.mark.parametrize("d", [2, 9])
+def test_a_kernel_must_be_at_most_one_in_the_far_corner_too(d: int) -> None:
+    """k(x, x) = |x|^2 / scale^2 is d / scale^2 there, also where it is no candidate."""
+    candidates = Candidates(Box(np.full(d, -7.0), np.full(d, 9.0), n_candidates=4))
+    candidates.check_kernel(ub.Linear(math.sqrt(d)))
+    with pytest.raises(ValueError, match=r"k\(x, x\) must be <= 1"):
+        candidates.check_kernel(ub.Linear(math.sqrt(d - 0.5)))
+    with pytest.raises(ValueError, match=rf"one per coordinate \(d={d}\)"):
         candidates.check_kernel(ub.Matern(2.5, [0.1, 0.2, 0.3]))
 
 

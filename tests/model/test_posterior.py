@@ -335,6 +335,26 @@ def test_candidates_taken_in_later_are_as_if_they_had_been_there_from_the_start(
     assert (posterior.n_rebuilds, posterior.n_floored) == (0, 0)
 
 
+@LAWS
+@given(seed=seeds, n=counts, own_noise=st.booleans(), deferred=st.sampled_from([1, 3, 16]))
+def test_columns_elsewhere_are_a_dense_solve_by_rows_and_by_columns(
+    seed: int, n: int, own_noise: bool, deferred: int
+) -> None:
+    """With readings that wait, and with room for candidates that are not there yet."""
+    posterior = Posterior(KERNEL, X[:36], LAM, n_deferred_max=deferred)
+    readings = [(i % 36, y, lam) for i, y, lam in some_readings(seed, n, own_noise)]
+    for k, reading in enumerate(readings):
+        posterior.observe(*reading)
+        if 2 * k == n:
+            posterior.extend(X[:38])
+    elsewhere = np.random.default_rng(seed).uniform(-0.5, 1.5, (3, 2))
+    expected = covariance_with(posterior, elsewhere)
+    cross = KERNEL(X[posterior.u], elsewhere)
+    for by_rows in (False, True):
+        columns = posterior.columns_for(cross, by_rows=by_rows)
+        np.testing.assert_allclose(columns, expected, rtol=0.0, atol=1e-9)
+
+
 def test_before_the_first_reading_further_candidates_have_the_prior() -> None:
     """Many times over, and the first reading then reaches them."""
     posterior = Posterior(KERNEL, X[:1], LAM)

@@ -46,14 +46,16 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
     for suspect in algorithm.suspects(units=units):
         y = raw[suspect.id]
         if not low <= y <= high:
-            words = f"beyond what f and noise can reach ([{low:.3g}, {high:.3g}]), and cut there"
+            residual = y - suspect.expected
+            score = abs(residual) / suspect.sd
+            side = "above" if residual > 0.0 else "below"
+            evidence = (
+                f"beyond what f and noise can reach ([{low:.3g}, {high:.3g}]), and cut there",
+                f"{score:.3g} standard deviations {side} what the other readings predict "
+                f"({suspect.expected:.3g} +- {suspect.sd:.3g})",
+            )
             suspect = replace(
-                suspect,
-                y=y,
-                residual=y - suspect.expected,
-                score=max(suspect.score, abs(y - suspect.expected) / suspect.sd),
-                is_flagged=True,
-                evidence=(words, *suspect.evidence),
+                suspect, residual=residual, score=score, is_flagged=True, evidence=evidence
             )
         found.append(replace(suspect, y=y))
     found.sort(key=lambda suspect: (not suspect.is_certain, -suspect.score))

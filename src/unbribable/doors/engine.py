@@ -56,9 +56,10 @@ class Engine:
     """Holds changing state: the readings, and what follows from them as far as it was asked for.
 
     Rounds are numbered by the host, from 1. In the initial design round t reads the t-th point of a
-    Sobol sequence. When n_design readings are told, what the user did not assume is fitted to them,
-    and fitted anew when there are more (`fit_points`). Everything is a function of plan, seed and the
-    readings in their order: it does not matter when, or in how many steps, it is worked out.
+    Sobol sequence that the seed scrambles. When n_design readings are told, what the user did not
+    assume is fitted to them, and fitted anew when there are more (`last_fit_point`). Everything is a
+    function of plan, seed and the readings in their order: it does not matter when, or in how many
+    steps, it is worked out.
     """
 
     def __init__(self, domain: Grid | Box, plan: Plan, seed: Any = None) -> None:
@@ -170,7 +171,8 @@ class Engine:
     def _design(self, t: int) -> Floats:
         domain, d = self.domain, self.domain.d
         box = domain if isinstance(domain, Box) else Box([0.0] * d, [1.0] * d)
-        u: Floats = box.sobol(256, 7)[(t - 1) % 256]
+        stream = int(2**32 * self.seed.uniform(0))  # round 0 has no draw
+        u: Floats = box.sobol(256, stream)[(t - 1) % 256]
         if isinstance(self.domain, Box):
             return u
         low, side = self._range()

@@ -59,8 +59,8 @@ def maximize(
         known_or_zero: Instead of corruption: either there is none, or at most this (Algorithm 2).
         direction: "maximize" or "minimize".
         assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
-            readings of an initial design by a criterion that single lies hardly move, and again
-            whenever the number of readings has doubled; the guarantee is then conditional on the fit.
+            readings of an initial design by a criterion that single lies hardly move, and again as
+            there are more of them; the guarantee is then conditional on the fit.
         kernel: Kept while the rest is fitted; on a box it sees the unit cube.
         noise_std: Kept while the rest is fitted.
         B: Bound on the RKHS norm, kept while the rest is fitted.
@@ -71,7 +71,7 @@ def maximize(
             the worst case. The learner that `corruption` names judges its choices; its intervals and
             certificates hold for any. None: 2 where the model is fitted; with assumptions the
             learner chooses itself, as the theorems want it.
-        seed: Of the secret draws; fresh entropy if None.
+        seed: Of the secret draws and the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading).
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.

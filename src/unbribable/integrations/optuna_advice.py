@@ -1,6 +1,7 @@
 """What the sampler says about a study: the parameters to use, and which trials to doubt."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -133,3 +134,14 @@ class StudySuspect:
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return asdict(self)
+
+
+def study_suspects(
+    doubted: Sequence[Suspect], complete: Sequence[FrozenTrial]
+) -> tuple[StudySuspect, ...]:
+    """The readings that an engine doubts as trials, after those with infinite values."""
+    by_number = {trial.number: trial for trial in complete}
+    return (
+        *(StudySuspect.infinite(trial) for trial in complete if not math.isfinite(value_of(trial))),
+        *(StudySuspect.of(suspect, by_number[suspect.id - 1]) for suspect in doubted),
+    )

@@ -34,7 +34,7 @@ class Follower:
     seen: set[int] = field(default_factory=set)
 
     def catch_up(self, complete: Sequence[FrozenTrial], terms: Terms) -> dict[str, str]:
-        """Tell the engine what is new, by number; returns rule -> sentence about a trial that breaks it."""
+        """Tell the engine what is new, by number; returns rules that trials break, with a sentence."""
         broken: dict[str, str] = {}
         for trial in complete:
             if trial.number not in self.seen:
@@ -82,6 +82,7 @@ class History:
         self.common: dict[str, BaseDistribution] = {}
         self.complete: list[FrozenTrial] = []
         self._trials: list[FrozenTrial] = []
+        self._running: list[FrozenTrial] = []
         self._read: dict[int, datetime | None] = {}
         self._followers: list[Follower] = []
         self._proposed: dict[int, tuple[Space, Asked]] = {}
@@ -97,13 +98,15 @@ class History:
     def read(self, trials: list[FrozenTrial]) -> None:
         """Take in the trials as they are now."""
         self._trials = trials
-        self.complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
-        for trial in self.complete:
-            if trial.number not in self._read:
-                found = trial.distributions
-                shared = self.common if self._read else dict(sorted(found.items()))
-                self.common = {name: each for name, each in shared.items() if found.get(name) == each}
-                self._read[trial.number] = trial.datetime_complete
+        self.complete = []
+        self._running = []
+        for trial in trials:
+            if trial.state == TrialState.RUNNING:
+                self._running.append(trial)
+            elif trial.state == TrialState.COMPLETE:
+                self.complete.append(trial)
+                if trial.number not in self._read:
+                    self._take(trial)
 
     def engine(self, space: Space) -> Engine:
         """The engine of a search space, which has been told all complete trials."""
@@ -136,16 +139,18 @@ class History:
 
     # --- inside --------------------------------------------------------------------------------
 
+    def _take(self, trial: FrozenTrial) -> None:
+        found = trial.distributions
+        shared = self.common if self._read else dict(sorted(found.items()))
+        self.common = {name: each for name, each in shared.items() if found.get(name) == each}
+        self._read[trial.number] = trial.datetime_complete
+
     def _new_engine(self, space: Space) -> Engine:
         return Engine(space.box(), self.terms.plan, self.terms.seed)
 
     def _pending(self, number: int, space: Space) -> list[Floats]:
         """Points that others are reading: as stored, or as proposed here and not yet stored."""
-        running = {
-            trial.number: trial
-            for trial in self._trials
-            if trial.state == TrialState.RUNNING and trial.number != number
-        }
+        running = {trial.number: trial for trial in self._running if trial.number != number}
         self._proposed = {key: value for key, value in self._proposed.items() if key in running}
         points = []
         for other, trial in running.items():

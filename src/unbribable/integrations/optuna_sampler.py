@@ -9,7 +9,6 @@ except ModuleNotFoundError as error:
         'the sampler needs optuna: pip install "unbribable[optuna]"', name="optuna"
     ) from None
 
-import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,9 +23,9 @@ from unbribable.decision.draws import Seed
 from unbribable.doors.advice import advise, doubt
 from unbribable.doors.engine import Engine
 from unbribable.doors.plan import Plan
-from unbribable.integrations.optuna_advice import StudyRecommendation, StudySuspect
-from unbribable.integrations.optuna_history import Histories, History, value_of
-from unbribable.integrations.optuna_space import Space, not_single, sample_alone
+from unbribable.integrations.optuna_advice import StudyRecommendation, StudySuspect, study_suspects
+from unbribable.integrations.optuna_history import Histories, History
+from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
 from unbribable.integrations.optuna_storage import TRIAL_KEY, key_of, set_trial_attr, study_attr
 from unbribable.integrations.optuna_terms import (
     AFTER,
@@ -43,17 +42,13 @@ from unbribable.theory.assumptions import Assumptions
 
 
 class UnbribableSampler(BaseSampler):
-    """Holds changing state: engines that follow the trials of studies, a speed-up alone.
+    """Holds changing state (engines that follow studies, a speed-up): samples where values may be lies.
 
-    A sampler for studies in which some of the values told may be lies. It keeps what lies of a given
-    total can do in its bounds, and `recommend` says which parameters to use: not those of
-    `study.best_trial`, which is whatever value was told best.
+    `recommend` says which parameters to use: not those of `study.best_trial`, whose value may be a lie.
 
-    Trial k is round k + 1. What is proposed is a function of the arguments, the seed and the complete
-    trials, so a study that was stopped goes on exactly as if it had not been, in any process; the
-    instance that learns from a trial is a function of the seed and its number, and is kept in the
-    trial. The arguments are kept in the study, and every process has to give the same ones, or to
-    use `from_study`.
+    Trial k is round k + 1. What is proposed is a function of the arguments, the seed and the trials,
+    so a study that was stopped goes on exactly as if it had not been, in any process. The arguments
+    are kept in the study: every process has to give the same ones, or to use `from_study`.
 
     Failed, pruned and waiting trials are not learned, nor are infinite values, of which `suspects`
     tells. Enqueued and added trials are. Parameters that not all complete trials share (conditional
@@ -75,8 +70,8 @@ class UnbribableSampler(BaseSampler):
             (Algorithm 1).
         known_or_zero: Instead of corruption: either there is none, or at most this (Algorithm 2).
         assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the first
-            trials by a criterion that single lies hardly move, and again whenever their number has
-            doubled; the guarantee is then conditional on the fit.
+            trials by a criterion that single lies hardly move, and again as there are more of them;
+            the guarantee is then conditional on the fit.
         kernel: Kept while the rest is fitted. It sees the unit cube, parameters in the alphabetical
             order of their names; a choice among more than two takes one coordinate each.
         noise_std: Kept while the rest is fitted.
@@ -90,7 +85,7 @@ class UnbribableSampler(BaseSampler):
             learner chooses itself, as the theorems want it.
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
         seed: Of the draws and of what is sampled uniformly. If None, the process that starts the study
-            takes fresh entropy and writes it into the study.
+            writes fresh entropy into it.
         reveal: "before": the study holds the seed, and each trial its instance from the start.
             "after": the study holds a digest of the seed, which every process must be given and
             nobody else should know, such as secrets.randbits(128).
@@ -130,7 +125,7 @@ class UnbribableSampler(BaseSampler):
             n_init=plain_value(n_init),
             explore=plain_value(explore),
         )
-        self._search_space = None if search_space is None else Space(search_space).distributions
+        self._search_space = None if search_space is None else storable(search_space)
         self._reveal = checks.choice("reveal", reveal, (BEFORE, AFTER))
         self._seed = None if seed is None else Seed.of(seed)
         if self._reveal == AFTER:
@@ -143,7 +138,7 @@ class UnbribableSampler(BaseSampler):
 
         Args:
             study: Started with this sampler.
-            seed: The one it was started with; to be given where the study does not hold it.
+            seed: To be given where the study does not hold it.
 
         Raises:
             ValueError: The study was not started with this sampler, or with another seed.
@@ -167,6 +162,16 @@ class UnbribableSampler(BaseSampler):
 
     # --- what the user asks --------------------------------------------------------------------
 
+    @property
+    def search_space(self) -> dict[str, BaseDistribution] | None:
+        """The search space that was given, or None."""
+        return None if self._search_space is None else dict(self._search_space)
+
+    def start(self, study: Study) -> None:
+        """Write the arguments into the study now, not with its first trial."""
+        with self._lock:
+            self._agreed(study, anew=True)
+
     def recommend(self, study: Study) -> StudyRecommendation:
         """The parameters to use, with a certificate; beside them what Optuna alone would say.
 
@@ -181,21 +186,9 @@ class UnbribableSampler(BaseSampler):
             return StudyRecommendation.of(best, params, study.best_trial, len(engine.told))
 
     def suspects(self, study: Study, *, flagged_only: bool = False) -> tuple[StudySuspect, ...]:
-        """The complete trials, the most suspicious first; nothing is dropped or changed.
-
-        Args:
-            study: The study.
-            flagged_only: Leave out the trials that are not flagged.
-        """
+        """The complete trials (or those that are flagged), the most suspicious first."""
         with self._looked_at(study) as (history, engine, _):
-            doubted = doubt(engine, flagged_only=flagged_only)
-            complete = history.complete
-        by_number = {trial.number: trial for trial in complete}
-        infinite = [trial for trial in complete if not math.isfinite(value_of(trial))]
-        return (
-            *(StudySuspect.infinite(trial) for trial in infinite),
-            *(StudySuspect.of(suspect, by_number[suspect.id - 1]) for suspect in doubted),
-        )
+            return study_suspects(doubt(engine, flagged_only=flagged_only), history.complete)
 
     # --- what Optuna calls ---------------------------------------------------------------------
 
@@ -212,9 +205,12 @@ class UnbribableSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
         """The search space that was given, or else what all complete trials have in common."""
-        with self._lock, self._histories.of(study, self._agreed(study)) as history:
-            given = self._search_space
-            return not_single(history.common if given is None else given)
+        with self._lock:
+            terms = self._agreed(study)
+            if self._search_space is not None:
+                return not_single(self._search_space)
+            with self._histories.of(study, terms) as history:
+                return not_single(history.common)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]

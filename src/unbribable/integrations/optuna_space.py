@@ -10,6 +10,7 @@ from optuna.distributions import (
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
+    distribution_to_json,
 )
 
 from unbribable.decision.draws import Seed
@@ -79,6 +80,20 @@ class Space:
 def not_single(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
     """Those with more than one value: a fresh dict."""
     return {name: each for name, each in distributions.items() if not each.single()}
+
+
+def storable(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
+    """The same, checked, in the order of the coordinates; refused if a study cannot hold them."""
+    checked = Space(distributions).distributions
+    for name, distribution in checked.items():
+        try:
+            distribution_to_json(distribution)
+        except TypeError:
+            raise TypeError(
+                "choices in search_space must be text, numbers, True, False or None, to be kept in the "
+                f"study, got {name}={distribution!r}"
+            ) from None
+    return checked
 
 
 def sample_alone(seed: Seed, number: int, name: str, distribution: BaseDistribution) -> Any:

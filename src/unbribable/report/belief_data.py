@@ -92,7 +92,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """What is believed over two parameters; arrays are (k_up, k_across), as matplotlib draws them."""
+    """The estimate over two parameters; arrays are (k_up, k_across), as matplotlib draws them."""
 
     across: Axis
     up: Axis
@@ -235,9 +235,9 @@ def _plane(
     U[:, across.part] = np.tile(across.blocks, (shape[0], 1))
     U[:, up.part] = np.repeat(up.blocks, shape[1], axis=0)
     U = _existing(run, U)
-    band, true = believed(run, estimate, U), _true(run, U, truth)
+    (mean, sd), true = estimate.at(U), _true(run, U, truth)
     true = None if true is None else true.reshape(shape)
-    return Plane(across, up, band.mean.reshape(shape), band.sd.reshape(shape), true)
+    return Plane(across, up, mean.reshape(shape), sd.reshape(shape), true)
 
 
 def _existing(run: Run, U: Floats) -> Floats:

@@ -16,6 +16,7 @@ from unbribable.report.drawing import (
     PAGE,
     PURPLE,
     RED,
+    add_height,
     legend_below,
     panel_grid,
     styled,
@@ -30,7 +31,7 @@ VALUE = "value (units of f)"
 
 
 def plot_posterior(
-    source: Result | Algorithm, *, at: Any = None, trials: bool = True, truth: Truth | None = None
+    result: Result | Algorithm, *, at: Any = None, trials: bool = True, truth: Truth | None = None
 ) -> "Figure":
     """What is believed about f: one parameter as a line, two as a map, more as slices.
 
@@ -39,7 +40,7 @@ def plot_posterior(
     one; where it leaves the axes it is cut there, and the legend says what it is at the point.
 
     Args:
-        source: A result, drawn in your units, or an algorithm, in the model's.
+        result: A result, drawn in your units, or an algorithm, in the model's.
         at: The point that slices go through, as f takes it; the recommended one by default.
         trials: Whether to draw the readings (in slices, where on each axis they were taken).
         truth: The function behind the readings, where it is known; takes points as f does.
@@ -47,7 +48,7 @@ def plot_posterior(
     Returns:
         The figure, not shown: `figure.savefig("posterior.png")`.
     """
-    return draw_posterior(belief(source, at=at, truth=truth), trials=trials)
+    return draw_posterior(belief(result, at=at, truth=truth), trials=trials)
 
 
 @styled
@@ -71,6 +72,8 @@ def draw_posterior(known: Belief, *, trials: bool = True) -> "Figure":
             ax.label_outer(remove_inner_ticks=False)
             ax.tick_params(labelbottom=True)
             ax.set_xlabel(line.axis.name)
+    across = [line.axis for line in known.lines] if known.plane is None else [known.plane.across]
+    add_height(figure, 4.0 * sum(_is_turned(axis) for axis in across))
     named_once(figure, axes, _note(known))
     return figure
 
@@ -123,12 +126,15 @@ def _along(ax: "Axes", known: Belief, line: Line, limits: tuple[float, float], t
     near = band.near
     wide, narrow = band_label(run.best), "estimate ± 2 sd"
     if axis.is_points:
-        for (low, high), width, alpha, label in (
-            ((band.lower, band.upper), 7.0, 0.18, wide), (near, 4.0, 0.35, narrow),
+        width = min(7.0, 70.0 / len(axis.values))
+        for (low, high), part, alpha, label in (
+            ((band.lower, band.upper), 1.0, 0.18, wide), (near, 0.6, 0.35, narrow),
         ):  # fmt: skip
-            ax.vlines(axis.values, low, high, color=BLUE, linewidth=width, alpha=alpha, label=label)
+            ax.vlines(
+                axis.values, low, high, color=BLUE, linewidth=part * width, alpha=alpha, label=label
+            )
         ax.plot(
-            axis.values, band.mean, color=BLUE, linestyle="none", marker="_", markersize=7.0,
+            axis.values, band.mean, color=BLUE, linestyle="none", marker="_", markersize=width,
             markeredgewidth=1.3, label="estimate",
         )  # fmt: skip
     else:
@@ -144,15 +150,12 @@ def _along(ax: "Axes", known: Belief, line: Line, limits: tuple[float, float], t
         ax.plot(axis.values, line.truth, color=BLACK, linewidth=1.0, label="truth", **style)
     readings, is_alone = run.readings, len(known.lines) == 1
     shown = axis.positions(readings.x)
+    naive = float(shown[readings.naive])
     if trials and is_alone:
         readings_of(ax, shown, readings.y, readings.is_flagged, limits)
+        _mark(ax, naive, float(np.clip(readings.y[readings.naive], *limits)), "naive")
     elif trials:
         _rug(ax, shown, readings.is_flagged)
-    naive = float(shown[readings.naive])
-    if is_alone and trials:
-        height = float(np.clip(readings.y[readings.naive], *limits))
-        _mark(ax, naive, height, "naive")
-    elif trials:
         _mark(ax, naive, 0.05, "naive", transform=ax.get_xaxis_transform())
     best = float(axis.positions(known.x[None, :])[0])
     _mark(ax, best, float(known.at_x.mean[0]), "best" if known.is_recommended else "at")
@@ -249,17 +252,29 @@ def _x_axis(ax: "Axes", axis: Axis, way: str) -> None:
     one.set_label_text(axis.name)
     low, high = float(axis.values[0]), float(axis.values[-1])
     if axis.options is not None:
-        one.set_ticks(axis.values, axis.options)
+        one.set_ticks(
+            axis.values, [name if len(name) < 20 else f"{name[:18]}…" for name in axis.options]
+        )
         limits(low - 0.5, high + 0.5)
+        if way == "x" and _is_turned(axis):
+            ax.tick_params(axis="x", labelrotation=30.0)
+            for text in one.get_ticklabels():
+                text.set(ha="right", rotation_mode="anchor")
         return
     if axis.is_log:
         (ax.set_xscale if way == "x" else ax.set_yscale)("log")
-        limits(low, high)
+        room = 1.2 if axis.is_points else 1.0  # for the marks at the ends
+        limits(low / room, high * room)
         return
     step = float(np.diff(axis.values).min()) if axis.is_points else 0.0
     limits(low - 0.5 * step, high + 0.5 * step)
     one.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
+
+
+def _is_turned(axis: Axis) -> bool:
+    """Whether the names of the options are too long to stand beside each other."""
+    return axis.options is not None and sum(map(len, axis.options)) > 20
 
 
 def _limits(known: Belief, trials: bool) -> tuple[float, float]:
@@ -270,15 +285,14 @@ def _limits(known: Belief, trials: bool) -> tuple[float, float]:
     is_alone = len(known.lines) == 1
     if trials and is_alone:
         parts.append(readings.y[~readings.is_flagged])
-    return window(np.concatenate(parts), readings.y if trials and is_alone else None, 3.0)
+    return window(np.concatenate(parts), readings.y if trials and is_alone else None, 4.0)
 
 
 def _note(known: Belief) -> str:
     best, x = known.run.best, known.at_x
     lower, upper = (best.lower, best.upper) if known.is_recommended else (x.lower[0], x.upper[0])
     where = "the recommended point" if known.is_recommended else "the point"
-    notes = [f"interval at {where}: {in_words(lower, upper)}"]
-    notes.append(band_note(known.run))
+    notes = [f"interval at {where}: {in_words(lower, upper)}", band_note(known.run)]
     if known.n_left_out:
         notes.append(f"{known.n_left_out} parameters along which the estimate moves less are not shown")
     return "; ".join(note for note in notes if note)

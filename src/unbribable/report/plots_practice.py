@@ -61,7 +61,7 @@ def draw_history(past: History) -> "Figure":
     readings, best = past.run.readings, past.run.best
     T = max(int(readings.ids[-1]), int(past.failed[-1]) if len(past.failed) else 0)
     flagged = readings.y[readings.is_flagged]
-    low, high = window(readings.y[~readings.is_flagged], np.append(flagged, past.mean), 3.0)
+    low, high = window(readings.y[~readings.is_flagged], np.append(flagged, past.mean), 4.0)
     rounds, (lower, mean, upper) = _held(past, T)
     ax.plot(rounds, mean, color=BLUE, drawstyle="steps-post", label="estimate at the recommended point")
     ax.fill_between(
@@ -93,17 +93,17 @@ def draw_history(past: History) -> "Figure":
     return figure
 
 
-def plot_suspects(source: Result | Algorithm, k: int = 10) -> "Figure":
+def plot_suspects(result: Result | Algorithm, k: int = 10) -> "Figure":
     """The k most suspicious readings: what was told, what the others predict, and the evidence.
 
     Args:
-        source: A result, or an algorithm (then in the model's units).
+        result: A result, or an algorithm (then in the model's units).
         k: How many readings, at most.
 
     Returns:
         The figure, not shown: `figure.savefig("suspects.png")`.
     """
-    return draw_suspects(suspect_rows(source, k))
+    return draw_suspects(suspect_rows(result, k))
 
 
 @styled
@@ -161,7 +161,7 @@ def _rows(
     kinds = (
         ("not flagged", GREEN, "o", "none", [not row.is_flagged for row in rows]),
         ("suspicious", RED, "x", RED, [row.is_flagged and not row.is_certain for row in rows]),
-        ("certain under the assumptions", RED, "D", RED, [row.is_certain for row in rows]),
+        ("certainly corrupted if the model holds", RED, "D", RED, [row.is_certain for row in rows]),
     )
     is_seen = (y >= limits[0]) & (y <= limits[1])
     for label, colour, marker, face, is_kind in kinds:

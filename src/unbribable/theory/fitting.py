@@ -26,7 +26,7 @@ LIE_RATE_MAX = 0.25
 B_FACTOR = 2.0
 """Safety factor of the guess of B."""
 
-B0_FACTOR = 2.0
+B0_FACTOR = 3.0
 """Safety factor of the guess of B0."""
 
 # Mean and standard deviation of the normal prior, and limits, of logarithms in robust units.
