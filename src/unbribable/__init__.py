@@ -25,7 +25,7 @@ from unbribable.world.environment import Environment
 if TYPE_CHECKING:
     from unbribable.report.plots_practice import plot_history, plot_posterior, plot_suspects
 
-__version__ = "0.2.0"
+__version__ = "0.1.0"
 
 __all__ = [
     "GPUCB",

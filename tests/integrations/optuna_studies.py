@@ -65,3 +65,18 @@ def storage_at(url):
     """A storage for several processes at once."""
     words = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
     return optuna.storages.RDBStorage(url, engine_kwargs=words)
+
+
+def stored(study):
+    return study._storage.get_study_system_attrs(study._study_id)["unbribable"]
+
+
+def engine_of(sampler, study):
+    with sampler._looked_at(study) as (_, engine, _):
+        return engine
+
+
+def learned(sampler, study):
+    """Numbers of the trials that were learned, and of those that count as chosen by the user."""
+    engine = engine_of(sampler, study)
+    return [each.t - 1 for each in engine.told], [each.t - 1 for each in engine.told if each.is_foreign]

@@ -125,9 +125,15 @@ class Algorithm(Learner):
             drawn: The instance its draw names, see `drawn`.
             others: Points pending elsewhere, as the kernel sees them, (d,) each.
         """
-        if len(others) or self._others:
+        if len(others):
             self._stale()
             self._others = tuple(others)
+        query = self._query(t, drawn)
+        if len(others):
+            self._stale()
+        return query
+
+    def _query(self, t: int, drawn: str) -> Query:
         atom = self._polished(self._atom_of(drawn))
         u = self._u_at(atom)
         player = self.instances[atom.player]
@@ -213,10 +219,13 @@ class Algorithm(Learner):
             lam: Fictitious noise, the assumed one if None.
             is_foreign: Whether the user chose the point, not the algorithm.
         """
-        if t in self._told:
-            raise RuntimeError(f"round {t} was told already; a reading is told once")
+        t, y = checks.integer("t", t, at_least=1), checks.real("y", y)
+        if t in self._told or t in self._pending:
+            state = "told already" if t in self._told else "asked here, tell its query"
+            raise RuntimeError(f"round {t} was {state}; a reading is told once")
         u = self.candidates.coordinates_of(x)
-        learner = self._learner_of(drawn or self.drawn(t))
+        labels = [label for label, _ in self.draws]
+        learner = self._learner_of(checks.choice("drawn", drawn or self.drawn(t), labels))
         self._foresee(learner)
         index = self.candidates.index_of(u)
         lam = self.assumptions.lam if lam is None else lam
@@ -325,8 +334,9 @@ class Algorithm(Learner):
         return self._atoms
 
     def _atom_of(self, drawn: str) -> int:
-        atoms = self._current_atoms()
-        return [label for label, _ in self.draws].index(drawn) if len(atoms) > 1 else 0
+        labels = [label for label, _ in self.draws]
+        checks.choice("drawn", drawn, labels)
+        return labels.index(drawn) if len(self._current_atoms()) > 1 else 0
 
     def _anywhere(self, label: str) -> Anywhere:
         if label not in self._views:
@@ -377,13 +387,6 @@ class Algorithm(Learner):
         elif self.refuted is not None:
             void = self._refutation()
         return replace(guarantee, void=void)
-
-    def _selection(self) -> str:
-        gone = [id_ for id_, is_unrelated in self._retracted.items() if not is_unrelated]
-        return (
-            f"No guarantee: readings {gone} were taken out, and nobody stated that this had nothing to "
-            "do with their values."
-        )
 
     def _levels(self, i: int, threat: str) -> tuple[Level, ...]:
         return ()

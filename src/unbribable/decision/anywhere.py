@@ -109,5 +109,6 @@ class Anywhere:
         weights = p.weights_of(belief.columns.copy())[:, 0] / p.lam
         lies = knapsack(weights, p.item_counts, self._instance.C, self._assumptions.cap)
         push = np.zeros(p.m)
-        np.add.at(push, p.item_rows, lies / p.item_lams)
+        rows, lams = p.items
+        np.add.at(push, rows, lies / lams)
         return float(lies @ weights), push * np.sign(belief.columns[:, 0])

@@ -66,6 +66,7 @@ class Instance:
             assumptions.lam,
             tracks_noise_var=is_tight,
             n_deferred_max=1 if is_exact else 16,
+            is_careful=options.beta is None,
         )
         self.sigma: Floats = np.sqrt(self.posterior.var)
         self.noise: Floats = self._noise_width()

@@ -314,3 +314,10 @@ class Learner(ABC):
             "fits all of them, so nothing is guaranteed. B, noise_std or the corruption is larger "
             "than assumed, or the kernel is wrong."
         )
+
+    def _selection(self) -> str:
+        gone = [id_ for id_, is_unrelated in self._retracted.items() if not is_unrelated]
+        return (
+            f"No guarantee: readings {gone} were taken out, and nobody stated that this had nothing to "
+            "do with their values."
+        )

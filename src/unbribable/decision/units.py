@@ -26,9 +26,9 @@ class Units:
         return self.center + self.sign * self.scale * value
 
     def interval(self, lower: float, upper: float) -> tuple[float, float]:
-        """An interval in the user's units, the smaller end first."""
-        ends = self.from_model(lower), self.from_model(upper)
-        return min(ends), max(ends)
+        """An interval in the user's units, its lower end first."""
+        low, high = self.from_model(lower), self.from_model(upper)
+        return (low, high) if self.sign > 0.0 else (high, low)
 
     def amount(self, difference: float) -> float:
         """A difference of two values of f in the user's units."""

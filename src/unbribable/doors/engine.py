@@ -191,10 +191,11 @@ class Engine:
         """Assumptions fitted to these readings, and the units that go with them."""
         plan = self.plan
         low, side = self._range()
+        U = (np.array([one.u for one in told]) - low) / side
+        kept = thinned(U)
         y = plan.sign * np.array([one.y for one in told])
         kernel = None if plan.kernel is None else _scaled(plan.kernel, 1.0 / side)
-        U = (np.array([one.u for one in told]) - low) / side
-        found = fit(U, y, kernel=kernel, noise_std=plan.noise_std)
+        found = fit(U[kept], y[kept], kernel=kernel, noise_std=plan.noise_std)
         limit = found.B0 + N_SIGMA * found.noise_std
         self._units = Units(plan.sign * found.center, found.scale, plan.sign, limit)
         return Assumptions(
@@ -236,6 +237,20 @@ def last_fit_point(n: int, n_design: int) -> int | None:
             break
         following = at + (max(4, at // 4) if at < 64 else at)
     return at
+
+
+def thinned(U: Floats) -> list[int]:
+    """The readings to fit to: in their order, those with fewer than three kept ones close by.
+
+    A run gathers at the maximum. There readings are alike, and would make the rest of the function
+    look like lies. Close: within a twentieth of the unit cube's diagonal.
+    """
+    kept: list[int] = []
+    reach = 0.05 * np.sqrt(U.shape[1])
+    for k, u in enumerate(U):
+        if (np.linalg.norm(U[kept] - u, axis=1) < reach).sum() < 3:
+            kept.append(k)
+    return kept
 
 
 def _scaled(kernel: Kernel, side: Floats) -> Kernel:

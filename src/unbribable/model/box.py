@@ -46,23 +46,28 @@ class Box:
         n_candidates: int = 1024,
         snap: Callable[[Floats], Floats] | None = None,
     ) -> None:
-        self.low: Floats = checks.array("low", np.atleast_1d(low), ndim=1)
-        self.high: Floats = checks.array("high", np.atleast_1d(high), ndim=1)
+        self.low: Floats = checks.array("low", [low] if np.isscalar(low) else low, ndim=1)
+        self.high: Floats = checks.array("high", [high] if np.isscalar(high) else high, ndim=1)
         self.d: int = len(self.low)
         if self.low.shape != self.high.shape or not self.d:
             raise ValueError(
                 "low and high must have one entry per coordinate, "
                 f"got shapes {self.low.shape} and {self.high.shape}"
             )
-        if not (self.low < self.high).all() or not np.isfinite(self.high - self.low).all():
-            k = int(np.argmin((self.low < self.high) & np.isfinite(self.high - self.low)))
+        is_apart = (self.low < self.high) & (self.high / 2.0 - self.low / 2.0 < 1e300)
+        if not is_apart.all():
+            k = int(np.argmin(is_apart))
             raise ValueError(
                 "low must be below high, at a finite distance, "
                 f"got low={self.low[k]}, high={self.high[k]} in coordinate {k}"
             )
         self.n_candidates: int = checks.integer("n_candidates", n_candidates, at_least=2)
-        if self.n_candidates & (self.n_candidates - 1):
-            raise ValueError(f"n_candidates must be a power of two, got n_candidates={n_candidates}")
+        if self.n_candidates & (self.n_candidates - 1) or self.n_candidates > 2**20:
+            raise ValueError(
+                f"n_candidates must be a power of two, at most 2^20, got n_candidates={n_candidates}"
+            )
+        if snap is not None and not callable(snap):
+            raise TypeError(f"snap must be callable, got snap={snap!r}")
         self.snap: Callable[[Floats], Floats] = _same if snap is None else snap
         self.is_snapped = snap is not None
         self.low.flags.writeable = self.high.flags.writeable = False
@@ -77,7 +82,8 @@ class Box:
 
     def from_unit(self, U: Floats) -> Floats:
         """Points of the unit cube as points of the box, never outside it."""
-        return np.clip(self.low + U * (self.high - self.low), self.low, self.high)
+        X = np.clip(self.low + U * (self.high - self.low), self.low, self.high)
+        return np.where(U >= 1.0, self.high, X)
 
     def check(self, x: Any) -> Floats:
         """x as a point of the unit cube, if it lies in the box (up to rounding).
@@ -105,8 +111,11 @@ class Box:
 
     def corners(self, n_max: int) -> Floats:
         """Corners of the unit cube, at most n_max of them, snapped: widths are largest there."""
-        bits = np.arange(min(n_max, 2 ** min(self.d, 20)))[:, None] >> np.arange(self.d)
-        return self.snap((bits & 1).astype(np.float64))
+        if 2 ** min(self.d, 20) <= n_max:
+            bits = np.arange(2**self.d)[:, None] >> np.arange(self.d) & 1
+        else:
+            bits = np.random.default_rng(11).integers(0, 2, (n_max, self.d))
+        return self.snap(bits.astype(np.float64))
 
     @cached_property
     def fingerprint(self) -> str:

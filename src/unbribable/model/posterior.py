@@ -55,6 +55,7 @@ class Posterior:
         lam: Fictitious noise of a reading that does not say otherwise.
         tracks_noise_var: Whether to keep noise_var up to date.
         n_deferred_max: Readings that may wait; 1 where R is looked at after every reading.
+        is_careful: Whether new candidates are worth a factorisation where lam is small.
 
     Attributes:
         mu: Posterior mean at the candidates, (n,).
@@ -77,6 +78,7 @@ class Posterior:
         *,
         tracks_noise_var: bool = True,
         n_deferred_max: int = 16,
+        is_careful: bool = True,
     ) -> None:
         self.kernel = kernel
         self.X = X
@@ -87,6 +89,7 @@ class Posterior:
         self.gain = 0.0
         self.n_readings = self.n_rebuilds = self.n_floored = 0
         self._tracks_noise_var = tracks_noise_var
+        self._is_careful = is_careful
         self._buffer: Floats = np.zeros((8, len(X)))  # columns beyond the candidates stay zero
         self._n_deferred = 0
         self._columns: Floats = np.zeros((8, n_deferred_max))
@@ -137,14 +140,9 @@ class Posterior:
         return self._item_count[: len(self._item)]
 
     @property
-    def item_lams(self) -> Floats:
-        """The noise of each item, (n_items,), a view."""
-        return self._item_lam[: len(self._item)]
-
-    @property
-    def item_rows(self) -> Ints:
-        """Which point read, of 0..m-1, each item belongs to: (n_items,), a view."""
-        return self._item_row[: len(self._item)]
+    def items(self) -> tuple[Ints, Floats]:
+        """Of each item: which point read, of 0..m-1, and its noise; (n_items,) each, views."""
+        return self._item_row[: len(self._item)], self._item_lam[: len(self._item)]
 
     def item_weights(self, indices: Ints) -> Floats:
         """lam * |weight| of one reading of each item in the mean at these candidates: (n_items, k)."""
@@ -232,7 +230,10 @@ class Posterior:
         n, u, new = len(self.mu), self.u, X[len(self.mu) :]
         witness = u[-1:]
         cross = self.kernel(X[u], np.concatenate([new, X[witness]]))
-        columns = self.columns_for(cross, by_rows=self.m > 512 and len(new) < 4)
+        if self._is_careful and self.m and self.prec.max() > 1e3:  # var multiplies the error once more
+            columns = cho_solve(self._factor(), cross) / self.prec[:, None]
+        else:
+            columns = self.columns_for(cross, by_rows=self.m > 512 and len(new) < 4)
         error = np.abs(columns[:, len(new) :] - self._column(witness))
         is_off = bool((error**2 > DRIFT_TOLERANCE**2 * np.outer(self.var[u], self.var[witness])).any())
         columns, cross = columns[:, : len(new)], cross[:, : len(new)]

@@ -1,0 +1,229 @@
+"""maximize: evaluations that fail, runs in which all fail, and Ctrl-C."""
+
+import json
+import math
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unbribable as ub
+from doors.scripted import ASSUMED, BOX, GRID, Scripted, answer_of, assert_same_run, wave
+from unbribable.decision.instance import Instance
+from unbribable.doors.engine import Engine
+
+GIVEN: dict[str, Any] = {"domain": GRID, "assumptions": ASSUMED, "corruption": 1.5}
+
+# what f does -> words of the reason
+FAILURES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "raises": (ZeroDivisionError("the furnace is cold"), ("ZeroDivisionError", "furnace is cold")),
+    "raises a warning": (UserWarning("hm"), ("UserWarning", "hm")),
+    "raises StopIteration": (StopIteration(), ("StopIteration",)),
+    "nan": (math.nan, ("ValueError", "y must be finite", "nan")),
+    "inf": (math.inf, ("ValueError", "y must be finite", "inf")),
+    "-inf": (np.float64(-math.inf), ("ValueError", "y must be finite", "-inf")),
+    "text": ("1.0", ("TypeError", "y must be a real number", "'1.0'")),
+    "nothing": (None, ("TypeError", "y must be a real number", "None")),
+    "truth": (True, ("TypeError", "y must be a real number", "True")),
+    "complex": (1j, ("TypeError", "y must be a real number", "1j")),
+    "two numbers": (np.ones(2), ("TypeError", "y must be a real number", "array")),
+    "a tuple": ((1.0,), ("TypeError", "y must be a real number", "(1.0,)")),
+    "too many digits": (10**400, ("ValueError", "float64")),
+}
+ALL = pytest.mark.parametrize(("told", "words"), FAILURES.values(), ids=FAILURES)
+
+
+@ALL
+def test_a_failed_evaluation_is_recorded_with_its_reason_and_nothing_is_learned(
+    told: Any, words: tuple[str, ...]
+) -> None:
+    """One warning for all of them, and f is asked as often as was said."""
+    f = Scripted(script={3: told, 6: told})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = ub.maximize(f, n_rounds=8, **GIVEN)
+    assert [entry.category for entry in caught] == [RuntimeWarning]
+    assert caught[0].filename == __file__
+    for word in ("round 3 failed", "nothing was learned", *words):
+        assert word in str(caught[0].message)
+    assert len(f.points) == len(run.trials) == 8
+    assert run.n_failed == 2
+    for trial in run.trials:
+        assert (trial.y is None) == (trial.error is not None) == (trial.number in (3, 6))
+    for word in words:
+        assert word in str(run.trials[2].error)
+    assert [told.t for told in run.engine.told] == [1, 2, 4, 5, 7, 8]
+    engine = Engine(GRID, run.engine.plan)
+    for trial in run.trials:
+        if trial.y is not None:
+            engine.tell(trial.number, trial.x, trial.y, trial.instance)
+    assert engine.algorithm is not None
+    assert answer_of(engine.algorithm.recommend()) == answer_of(run.recommendation)
+    assert "failed: 2" in run.summary()
+
+
+@pytest.mark.parametrize("told", [np.ones((1, 1)), np.array(1.0), np.float32(1.0), 1, np.int64(1)])
+def test_whatever_is_one_number_is_a_reading(told: Any) -> None:
+    run = ub.maximize(lambda x: told, n_rounds=2, **GIVEN)
+    assert [trial.y for trial in run.trials] == [1.0, 1.0]
+    assert all(type(trial.y) is float for trial in run.trials)
+
+
+@ALL
+def test_where_failures_are_to_be_raised_they_are(told: Any, words: tuple[str, ...]) -> None:
+    """The very error, where f raised it; with a file, the rounds before are not lost."""
+    f = Scripted(script={3: told})
+    with pytest.raises(Exception, match=re.escape(words[-1]) if words[1:] else None) as caught:
+        ub.maximize(f, n_rounds=8, on_error="raise", **GIVEN)
+    assert type(caught.value).__name__ == words[0]
+    if isinstance(told, Exception):
+        assert caught.value is told
+    assert len(f.points) == 3
+
+
+NO_READING = pytest.mark.xfail(reason="given assumptions answer from the prior, or crash", strict=True)
+WITHOUT_READING = [
+    pytest.param({"domain": BOX}, id="fitted"),
+    pytest.param(GIVEN, id="given", marks=NO_READING),
+    pytest.param({**GIVEN, "explore": 2.0}, id="given, scout", marks=NO_READING),
+]
+
+
+def test_what_is_no_error_but_an_end_is_not_recorded() -> None:
+    with pytest.raises(SystemExit):
+        ub.maximize(Scripted(script={2: SystemExit(3)}), n_rounds=8, **GIVEN)
+
+
+@pytest.mark.parametrize("words", WITHOUT_READING)
+def test_where_every_evaluation_fails_there_is_no_answer_and_it_is_said(words: dict[str, Any]) -> None:
+    f = Scripted(script=dict.fromkeys(range(1, 9), math.nan))
+    with pytest.warns(RuntimeWarning, match="round 1 failed"):
+        run = ub.maximize(f, n_rounds=8, **words)
+    assert len(f.points) == run.n_failed == 8
+    assert run.x is run.recommendation is run.lower is run.upper is run.regret_bound is None
+    assert run.naive is None
+    assert run.suspects == ()
+    assert run.detected is run.refuted is None
+    assert run.summary() == "No reading yet; 8 of 8 evaluations failed."
+    assert run.guarantee == "No guarantee: there is no reading yet."
+    assert ("no reading" in run.assumptions) == ("assumptions" not in words)
+    assert json.loads(json.dumps(run.to_dict(), allow_nan=False))["x"] is None
+
+
+def test_the_initial_design_goes_on_where_an_evaluation_fails() -> None:
+    """Round t reads the t-th point whatever happened before, and the fit waits for its readings."""
+    whole = Scripted()
+    ub.maximize(whole, BOX, 20, seed=3, callbacks=[lambda result, trial: trial.number == 6])
+    f = Scripted(script={2: math.nan, 3: math.nan})
+    seen: list[bool] = []
+
+    def see(result: ub.Result, trial: ub.Trial) -> None:
+        seen.append(result.engine.algorithm is None)
+
+    with pytest.warns(RuntimeWarning, match="round 2 failed"):
+        ub.maximize(f, BOX, 20, seed=3, callbacks=[see, lambda result, trial: trial.number == 8])
+    np.testing.assert_array_equal(f.points[:6], whole.points)
+    assert seen == [True] * 7 + [False]
+    assert len({float(x[0]) for x in f.points}) == 8
+
+
+def test_before_the_design_is_finished_the_answer_is_a_fit_to_what_there_is() -> None:
+    """And looking at it changes nothing that follows."""
+    answers: list[Any] = []
+
+    def look(result: ub.Result, trial: ub.Trial) -> None:
+        answers.append((result.x, result.lower, result.upper, len(result.suspects)))
+
+    looked = ub.maximize(Scripted(), BOX, 9, seed=0, callbacks=[look])
+    assert_same_run(looked, ub.maximize(Scripted(), BOX, 9, seed=0))
+    for n, (x, lower, upper, n_readings) in enumerate(answers, 1):
+        assert 0.0 <= x[0] <= 1.0
+        assert lower < upper
+        assert n_readings == n
+
+
+@pytest.mark.xfail(
+    reason="a point where f fails teaches nothing, so it is asked again in all rounds left",
+    strict=True,
+)
+@pytest.mark.parametrize("words", [{"domain": BOX}, GIVEN], ids=["fitted", "given"])
+def test_a_region_where_f_fails_does_not_use_up_the_rounds(words: dict[str, Any]) -> None:
+    """f grows towards the region: whoever asks only there learns nothing more."""
+
+    def fails_beyond(x: Any) -> float:
+        return float(x[0]) if x[0] <= 0.7 else math.nan
+
+    with pytest.warns(RuntimeWarning, match="failed"):
+        run = ub.maximize(fails_beyond, n_rounds=16, seed=0, **words)
+    last = {tuple(trial.x) for trial in run.trials[-6:]}
+    assert len(last) > 1
+
+
+# --- Ctrl-C --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", WITHOUT_READING)
+def test_control_c_in_the_first_round_returns_a_result_without_an_answer(words: dict[str, Any]) -> None:
+    run = ub.maximize(Scripted(script={1: KeyboardInterrupt()}), n_rounds=10, **words)
+    assert run.is_interrupted
+    assert run.trials == ()
+    assert run.recommendation is None
+    assert run.summary() == "No reading yet; 0 of 0 evaluations failed."
+
+
+@pytest.mark.parametrize("words", [{"domain": BOX, "seed": 1}, GIVEN], ids=["fitted", "given"])
+@pytest.mark.parametrize("k", [2, 4, 9])
+def test_control_c_in_f_returns_the_result_so_far(k: int, words: dict[str, Any]) -> None:
+    f = Scripted(script={k: KeyboardInterrupt()})
+    run = ub.maximize(f, n_rounds=10, **words)
+    assert run.is_interrupted
+    assert len(f.points) == k
+    assert len(run.trials) == k - 1
+    assert run.n_failed == 0
+    assert run.to_dict()["is_interrupted"] is True
+    assert_same_run(run, run.at(k - 1))
+
+
+def test_control_c_in_a_callback_keeps_the_round() -> None:
+    def interrupt(result: ub.Result, trial: ub.Trial) -> None:
+        if trial.number == 3:
+            raise KeyboardInterrupt
+
+    run = ub.maximize(Scripted(), n_rounds=9, callbacks=[interrupt], **GIVEN)
+    assert run.is_interrupted
+    assert len(run.trials) == 3
+
+
+def test_a_run_that_was_not_interrupted_says_so() -> None:
+    assert not ub.maximize(Scripted(), n_rounds=2, **GIVEN).is_interrupted
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "k", "words"),
+    [
+        pytest.param(Instance, "learn", 7, GIVEN, id="while learning"),
+        pytest.param(Engine, "_fit", 2, {"domain": BOX, "seed": 1}, id="while fitting"),
+    ],
+)
+@pytest.mark.xfail(reason="the engine is left half way, and the answer taken from it", strict=True)
+def test_control_c_while_choosing_returns_the_answer_to_the_readings_so_far(
+    owner: Any, name: str, k: int, words: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it interrupts: the k-th call of an inner step here."""
+    original, calls = getattr(owner, name), [0]
+
+    def interrupted(*arguments: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == k:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    monkeypatch.setattr(owner, name, interrupted)
+    run = ub.maximize(Scripted(lambda x: 0.8 * wave(x)), n_rounds=14, **words)
+    assert run.is_interrupted
+    n = len(run.trials)
+    assert 0 < n < 14
+    monkeypatch.setattr(owner, name, original)
+    assert_same_run(run, run.at(n))
