@@ -82,11 +82,12 @@ def answer_of(best: Recommendation | None) -> Any:
 
 def assert_same_run(one: ub.Result, other: ub.Result) -> None:
     """Bit for bit: trials, recommendation, suspects."""
-    assert trials_of(one) == trials_of(other)
-    assert answer_of(one.recommendation) == answer_of(other.recommendation)
-    assert [suspect.to_dict() for suspect in one.suspects] == [
-        suspect.to_dict() for suspect in other.suspects
-    ]
+    for mine, theirs in zip(trials_of(one), trials_of(other), strict=True):
+        assert mine == theirs, f"{mine} != {theirs}"
+    answers = answer_of(one.recommendation), answer_of(other.recommendation)
+    assert answers[0] == answers[1], "{} != {}".format(*answers)
+    for mine, theirs in zip(one.suspects, other.suspects, strict=True):
+        assert mine.to_dict() == theirs.to_dict(), f"{mine} != {theirs}"
 
 
 def flagged(run: ub.Result) -> list[int]:
@@ -100,4 +101,4 @@ def assert_refused(call: Callable[[], Any], error: type[Exception], words: tuple
         call()
     assert type(caught.value) is error
     for word in words:
-        assert word in str(caught.value)
+        assert word in str(caught.value), str(caught.value)

@@ -63,9 +63,9 @@ def test_without_names_f_gets_an_array_in_the_domain(
     assert is_inside(run.x)
 
 
-def test_with_names_f_gets_a_dict_of_plain_values() -> None:
-    told = Scripted(mixed)
-    run = ub.maximize(told, MIXED, 14, seed=0)
+def test_with_names_f_gets_a_dict_of_plain_values_and_the_best_is_found() -> None:
+    told = Scripted(mixed, noise_std=0.02)
+    run = ub.maximize(told, MIXED, 22, seed=0)
     for params, trial in zip(told.points, run.trials, strict=True):
         assert list(params) == list(MIXED)
         assert type(params["rate"]) is float
@@ -81,6 +81,12 @@ def test_with_names_f_gets_a_dict_of_plain_values() -> None:
     assert set(run.x) == set(MIXED)
     for name in ("kind", "n", "flag"):
         assert len({params[name] for params in told.points}) > 1, f"{name} is tried out"
+    encoding = run.space.encoding
+    assert encoding is not None
+    for trial in run.trials:  # the model sees the very points that f was asked at
+        np.testing.assert_allclose(encoding.encode(trial.params), trial.x, rtol=0.0, atol=1e-12)
+    assert mixed(run.x) > 0.4
+    assert run.x["kind"] == "b"
 
 
 @pytest.mark.parametrize(
@@ -117,17 +123,6 @@ def test_a_log_scale_searches_the_logarithm() -> None:
     for trial, other in zip(run.trials, plain.trials, strict=True):
         np.testing.assert_allclose(trial.x, other.x, rtol=0.0, atol=1e-6)
         assert math.log(trial.params["rate"]) == pytest.approx(other.params["z"], abs=1e-4)
-
-
-def test_whole_numbers_and_options_are_searched_on_their_own_grid() -> None:
-    """The model sees exactly the points that f was asked at, and the best one is found."""
-    run = ub.maximize(Scripted(mixed, noise_std=0.02), MIXED, 24, seed=0)
-    encoding = run.space.encoding
-    assert encoding is not None
-    for trial in run.trials:
-        np.testing.assert_allclose(encoding.encode(trial.params), trial.x, rtol=0.0, atol=1e-12)
-    assert mixed(run.x) > 0.4
-    assert run.x["kind"] == "b"
 
 
 # --- what f is given is its own ------------------------------------------------------------------

@@ -195,8 +195,8 @@ def test_the_same_seed_is_the_same_run(words: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["given, none", "given, a number", "given, scout"])
 def test_where_nothing_is_drawn_the_seed_does_not_matter(name: str) -> None:
-    runs = [ub.maximize(Scripted(), n_rounds=8, seed=seed, **PLANS[name]) for seed in (None, 1, 2)]
-    assert trials_of(runs[0]) == trials_of(runs[1]) == trials_of(runs[2])
+    runs = [ub.maximize(Scripted(), n_rounds=8, seed=seed, **PLANS[name]) for seed in (None, 1)]
+    assert trials_of(runs[0]) == trials_of(runs[1])
 
 
 @pytest.mark.parametrize("seed", [3, 4])

@@ -1,4 +1,4 @@
-"""The line that tells how a run goes: where it is shown, what it says, and that it stays out of the way."""
+"""The line that tells how a run goes: where it is shown, what it says, and that it changes nothing."""
 
 import re
 import sys
@@ -10,7 +10,14 @@ import unbribable as ub
 from doors.scripted import ASSUMED, BOX, GRID, Scripted, assert_same_run
 from unbribable.doors.progress import in_a_line
 
+pytestmark = pytest.mark.usefixtures("wide")
 GIVEN: dict[str, Any] = {"domain": GRID, "n_rounds": 4, "assumptions": ASSUMED, "corruption": 1.5}
+
+
+@pytest.fixture
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line for everything."""
+    monkeypatch.setenv("COLUMNS", "200")
 
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,10 +48,9 @@ def test_on_a_terminal_it_can_be_left_out(
 
 
 def test_where_it_is_wanted_it_goes_to_standard_error_alone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Standard output belongs to the user's program."""
-    monkeypatch.setenv("COLUMNS", "200")
     run = ub.maximize(Scripted(), progress=True, **GIVEN)
     out, err = capsys.readouterr()
     assert out == ""
@@ -54,10 +60,16 @@ def test_where_it_is_wanted_it_goes_to_standard_error_alone(
     assert "0 suspicious" in err
 
 
-def test_initial_readings_do_not_move_the_bar(
+@pytest.mark.xfail(reason="the count is squeezed out by the words beside it", strict=True)
+def test_on_eighty_columns_the_count_of_rounds_is_still_there(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "80")
+    ub.maximize(Scripted(), progress=True, **GIVEN)
+    assert "4/4" in capsys.readouterr().err
+
+
+def test_initial_readings_do_not_move_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     stop = [lambda result, trial: trial.number == 4]
     initial = [([0.5], 0.1), ([0.25], 0.7)]
     ub.maximize(Scripted(), progress=True, initial=initial, callbacks=stop, **GIVEN)

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import unbribable as ub
 from games import Design, corruption, designs, law, random_corruption
-from unbribable.model.posterior import Update
+from unbribable.model.update import Update
 from unbribable.theory.exact_shift import ExactShift
 from unbribable.theory.widths import shift_capped, shift_exact, shift_paper
 

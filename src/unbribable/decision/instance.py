@@ -115,6 +115,14 @@ class Instance:
         self.noise = self._noise_width()
         self._intersect()
 
+    def learn_all(self, indices: Ints, y: Floats) -> None:
+        """Take in readings at once, before any other: the bounds are those after the last of them."""
+        self.posterior.observe_all(indices, y)
+        self.sigma = np.sqrt(self.posterior.var)
+        self.shift.extend(self.sigma, is_rebuilt=True)
+        self.noise = self._noise_width()
+        self._intersect()
+
     def extend(self, X: Floats) -> None:
         """Take in further candidates: X is all of them, the old ones first.
 

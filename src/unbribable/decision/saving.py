@@ -126,7 +126,9 @@ def load_readings(
         _check_label(row["instance"], labels)
         if not is_box:
             _check_index(row["index"], candidates)
-        u = _points([row["u"]], candidates)[0] if is_box else candidates.coordinates[row["index"]]
+        u = _points([row["u"]], candidates)[0]
+        if not is_box and not np.array_equal(u, candidates.coordinates[row["index"]]):
+            raise ValueError(f"u must be the candidate {row['index']}, got u={row['u']}")
         queries.append(Query(**{**row, "t": row["id"], "x": candidates.x_of(u), "u": u}))
     t = checks.integer("t", state["t"], at_least=0)
     ids = [reading.id for reading, _ in readings] + [query.id for query in queries]

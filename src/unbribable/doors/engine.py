@@ -24,6 +24,9 @@ from unbribable.theory.fitting import fit
 LAM = 0.01
 """Smallest fictitious noise of a fitted model: below it, posteriors drift in float64."""
 
+N_FITTED = 160
+"""Readings that a fit uses, at most."""
+
 N_SIGMA = 6.0
 """Readings beyond B0 by that many noise_std are cut there, in a fitted model."""
 
@@ -243,13 +246,16 @@ def thinned(U: Floats) -> list[int]:
     """The readings to fit to: in their order, those with fewer than three kept ones close by.
 
     A run gathers at the maximum. There readings are alike, and would make the rest of the function
-    look like lies. Close: within a twentieth of the unit cube's diagonal.
+    look like lies. Close: within a twentieth of the unit cube's diagonal. Of what is left, N_FITTED
+    at most, evenly spread over the rounds: a fit costs O(n^3).
     """
     kept: list[int] = []
     reach = 0.05 * np.sqrt(U.shape[1])
     for k, u in enumerate(U):
         if (np.linalg.norm(U[kept] - u, axis=1) < reach).sum() < 3:
             kept.append(k)
+    if len(kept) > N_FITTED:
+        kept = [kept[k] for k in np.linspace(0, len(kept) - 1, N_FITTED).astype(int)]
     return kept
 
 

@@ -47,14 +47,19 @@ class Scout:
         return len(self._readings)
 
     def learn(self, readings: Sequence[Reading]) -> None:
-        """Take in further readings. Taking them in one by one gives the same."""
+        """Take in further readings. Taking them in one by one gives the same, bit for bit."""
         n = len(self._readings)
         self._readings += readings
-        at = last_look(len(self._readings))
-        if at > n:
-            self._learn(self._readings[n:at])
-            self._look(self._readings[:at])
-            n = at
+        n_now = len(self._readings)
+        look, bulk = last_look(n_now), last_bulk(n_now)
+        left_out = self._flagged(look) if look > n else self._left_out
+        if bulk > n or left_out != self._left_out:
+            self._left_out = left_out
+            self._player = self._new_player()
+            kept = [reading for reading in self._readings[:bulk] if reading[0] not in left_out]
+            if kept:
+                self._player.learn_all(kept)
+            n = bulk
         self._learn(self._readings[n:])
 
     def choose(self, t: int, others: Sequence[Floats]) -> Floats:
@@ -83,15 +88,12 @@ class Scout:
                 bar, found = y, u
         return found
 
-    def _look(self, readings: Sequence[Reading]) -> None:
-        """Leave out what is flagged, the most suspicious first, as far as it is little enough."""
+    def _flagged(self, n: int) -> frozenset[int]:
+        """Flagged among the first n, the most suspicious first, as far as that is little enough."""
+        readings = self._readings[:n]
         points, y = np.array([u for _, u, _ in readings]), np.array([y for _, _, y in readings])
-        most = int(LARGEST_SHARE * len(readings))
-        left_out = frozenset(readings[k][0] for k in flagged(points, y, self._assumptions)[:most])
-        if left_out != self._left_out:
-            self._left_out = left_out
-            self._player = self._new_player()
-            self._learn(readings)
+        most = int(LARGEST_SHARE * n)
+        return frozenset(readings[k][0] for k in flagged(points, y, self._assumptions)[:most])
 
     def _learn(self, readings: Sequence[Reading]) -> None:
         with warnings.catch_warnings():
@@ -110,4 +112,16 @@ def last_look(n: int) -> int:
     while following <= min(n, 2000):
         at = following
         following = at + 1 + at // 50
+    return at
+
+
+def last_bulk(n: int) -> int:
+    """The last number of readings, at most n, at which all of them are learned anew at once.
+
+    From 256 on, each time it has grown by a fourth. One by one, a long history would take hours.
+    """
+    at, following = 0, 256
+    while following <= n:
+        at = following
+        following = at + at // 4
     return at

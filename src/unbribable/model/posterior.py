@@ -1,8 +1,6 @@
 """The Gaussian-process posterior on a finite domain, in one matrix."""
 
 import math
-from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -11,6 +9,7 @@ from scipy.linalg.lapack import dpotri
 
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.kernels import Kernel
+from unbribable.model.update import Update, grown
 
 DRIFT_TOLERANCE = 1e-6
 """Relative error of the variance above which the posterior is rebuilt."""
@@ -18,21 +17,8 @@ DRIFT_TOLERANCE = 1e-6
 CHECK_EVERY = 256
 """Readings after which the drift is checked at the latest."""
 
-_Rows = TypeVar("_Rows", Floats, Ints)
-
 _BLOCK = 4096
 """Candidates handled at once where a rebuild would otherwise copy the whole matrix."""
-
-
-@dataclass(frozen=True)
-class Update:
-    """What one reading did: the mean moved along `step`, each row j of R by -R[j, i] * step."""
-
-    step: Floats
-    """Posterior covariance with the point read, before the reading, over (variance + lam): (n,).
-    A view of working memory: good until the next reading."""
-    is_rebuilt: bool
-    """Whether the matrix was rebuilt, so that nothing is known about how R moved."""
 
 
 class Posterior:
@@ -190,6 +176,17 @@ class Posterior:
         self._count(row, y, lam)
         return Update(step, self._mend_if_drifted() or is_rebuilt)
 
+    def observe_all(self, indices: Ints, y: Floats) -> None:
+        """Take in readings of candidates at once, before any other: O(m^2 n). Equal up to rounding."""
+        for i, reading in zip(indices.tolist(), y.tolist(), strict=True):
+            if i not in self._row:
+                self._make_room()
+                self._u[self.m], self._row[i] = i, self.m
+                self.m += 1
+            self._count(self._row[i], reading, self.lam)
+        self.rebuild()
+        self.n_rebuilds, self._checked_at = 0, (self.m, self.n_readings)
+
     def at(self, X: Floats) -> tuple[Floats, Floats]:
         """Mean and variance at arbitrary points, by the m x m system [BKS20, Eqs. 5, 9]."""
         if not self.m:
@@ -331,10 +328,7 @@ class Posterior:
     def _add_row(self, i: int) -> bool:
         """Append R's row for candidate i; True if that showed drift and R was rebuilt."""
         m = self.m
-        if m == len(self._buffer):
-            self._buffer, self._u = _grown(self._buffer), _grown(self._u)
-            self._prec, self._sum = _grown(self._prec), _grown(self._sum)
-            self._columns = _grown(self._columns)
+        self._make_room()
         k_row = self.kernel(self.X[i : i + 1], self.X)[0]
         is_off, n = False, len(self.mu)
         if m:
@@ -361,6 +355,13 @@ class Posterior:
         self.m = m + 1
         return is_off
 
+    def _make_room(self) -> None:
+        """For one more point read."""
+        if self.m == len(self._buffer):
+            self._buffer, self._u = grown(self._buffer), grown(self._u)
+            self._prec, self._sum = grown(self._prec), grown(self._sum)
+            self._columns = grown(self._columns)
+
     def _count(self, row: int, y: float, lam: float) -> None:
         self.n_readings += 1
         self._prec[row] += 1.0 / lam
@@ -370,8 +371,8 @@ class Posterior:
         if item is None:
             item = self._item[row, lam] = len(self._item)
             if item == len(self._item_count):
-                self._item_count, self._item_lam = _grown(self._item_count), _grown(self._item_lam)
-                self._item_row = _grown(self._item_row)
+                self._item_count, self._item_lam = grown(self._item_count), grown(self._item_lam)
+                self._item_row = grown(self._item_row)
             self._item_lam[item] = lam
             self._item_row[item] = row
         self._item_count[item] += 1.0
@@ -391,10 +392,3 @@ class Posterior:
             R = self._buffer[: self.m, : len(self.mu)]
             self.noise_var = np.einsum("j,jx,jx->x", self.prec, R, R)
         return False
-
-
-def _grown(rows: _Rows) -> _Rows:
-    """The same rows in a buffer of twice the length (zeros behind them stay untouched memory)."""
-    larger = np.zeros((2 * len(rows), *rows.shape[1:]), dtype=rows.dtype)
-    larger[: len(rows)] = rows
-    return larger

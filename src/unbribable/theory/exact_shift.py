@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from unbribable.model.checks import Floats, Ints
-from unbribable.model.posterior import DRIFT_TOLERANCE, Posterior, Update
+from unbribable.model.posterior import DRIFT_TOLERANCE, Posterior
+from unbribable.model.update import Update
 from unbribable.theory.widths import shift_capped, shift_exact, shift_paper
 
 _ELEMENTS = 1 << 20
