@@ -33,7 +33,7 @@ N_ROUNDS = 12
 SCRIPT: dict[int, Any] = {3: 2.5, 5: math.nan}
 """A lie, and a failure: both have to come back."""
 NAMED: dict[str, Any] = {
-    "domain": {"z": (0.0, 1.0), "n": ub.Whole(1, 3), "kind": ["a", "b", "c"]},
+    "domain": {"z": (0.0, 1.0), "n": ub.Whole(1, 3), "kind": ["a", "b"]},
     "direction": "minimize",
     "kernel": ub.Matern(1.5, 0.5),
     "corruption": 0,

@@ -15,7 +15,7 @@ from unbribable.model.kernels import Kernel
 N_STARTS = 10
 """Candidates from which a local search starts, and as many random points; fewer for d < 3."""
 
-_COST = 1.5e7
+_COST = 1e7
 """Entries of R[:, u] a search may stream over: decides the number of evaluations."""
 
 

@@ -177,13 +177,14 @@ class Candidates:
 
     def add(self, U: Floats) -> int:
         """Append those of U that are no candidates yet; returns how many they were."""
-        fresh: list[Floats] = []
+        n = n_now = self.n
+        points = np.concatenate([self.coordinates, U])
         for u in U:
-            if self.index_of(u) is None and not any(np.abs(u - v).max() <= 1e-9 for v in fresh):
-                fresh.append(u)
-        if fresh:
-            self.coordinates = np.concatenate([self.coordinates, np.array(fresh)])
-        return len(fresh)
+            if np.abs(points[:n_now] - u).max(axis=1).min() > 1e-9:
+                points[n_now] = u
+                n_now += 1
+        self.coordinates = points[:n_now]
+        return n_now - n
 
     def discretisation(self, kernel: Kernel) -> float:
         """sup_x min_z d_k(x, z) over candidates z, estimated on a test design; 0 on a Grid.
