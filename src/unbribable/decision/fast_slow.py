@@ -18,6 +18,12 @@ from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.tails import tail_paper, tail_sharp
 
 
+def fast_slow_probabilities(C: float) -> tuple[tuple[str, float], ...]:
+    """Labels and probabilities of the draw: slow with min(1, 1/C), else fast [BKS20, Alg. 2]."""
+    p = min(1.0, 1.0 / C)
+    return (("slow", p), ("fast", 1.0 - p)) if p < 1.0 else (("slow", p),)
+
+
 class FastSlowGPUCB(Algorithm):
     """A fast instance that trusts, a slow one that does not, and a check [BKS20, Alg. 2].
 
@@ -75,8 +81,7 @@ class FastSlowGPUCB(Algorithm):
 
     @property
     def draws(self) -> tuple[tuple[str, float], ...]:
-        slow = ("slow", self.p)
-        return (slow, ("fast", 1.0 - self.p)) if self.p < 1.0 else (slow,)
+        return fast_slow_probabilities(self.C)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -64,9 +64,9 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
 
 def settled(engine: Engine) -> tuple[Algorithm, Units, Scout | None] | None:
     """The engine's algorithm, or one fitted to what there is where the design is not finished."""
+    if not engine.told:
+        return None
     if engine.algorithm is None:
-        if not engine.told:
-            return None
         plan = replace(engine.plan, n_init=len(engine.told))
         early = Engine(engine.domain, plan, engine.seed)
         for told in engine.told:

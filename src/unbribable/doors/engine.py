@@ -8,7 +8,7 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
-from unbribable.decision.fast_slow import FastSlowGPUCB
+from unbribable.decision.fast_slow import FastSlowGPUCB, fast_slow_probabilities
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB, layer_probabilities
 from unbribable.decision.units import Units
@@ -113,7 +113,10 @@ class Engine:
         None where it is not known before the fit: the share of slow in Fast-Slow depends on it.
         """
         if self.plan.known_or_zero is not None:
-            return None if self.assumptions is None else self._new_algorithm().drawn(t)
+            if self.assumptions is None:
+                return None
+            draws = fast_slow_probabilities(self.plan.known_or_zero / self.units.scale)
+            return self.seed.choose(t, draws)
         if self.plan.corruption == UNKNOWN:
             return self.seed.choose(t, layer_probabilities(self.plan.n_rounds))
         return "main"
