@@ -349,10 +349,10 @@ ub.maximize(f, n_rounds=9, seed=4, file=file, **PLANS["given, unknown"])
 @pytest.mark.parametrize("where", ["f", "save"])
 def test_a_killed_process_loses_the_round_under_way_and_no_more(where: str, tmp_path: Path) -> None:
     file, k = tmp_path / "run.json", 6
-    folder = str(Path(__file__).parents[1])
+    folders = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(KILLED), str(file), where, str(k)],
-        env={**os.environ, "PYTHONPATH": folder},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
         capture_output=True,
         text=True,
         timeout=240,

@@ -57,13 +57,15 @@ class _OneInstance(Algorithm):
         """Learn readings (round, point as the kernel sees it, value) at once, before any other.
 
         The same belief as one by one, up to rounding, and bounds that hold: those after the last
-        reading, not intersected with earlier ones. No local candidates are added for them.
+        reading, not intersected with earlier ones. From then on no local candidates are added: the
+        points read take their place.
         """
         if self.t:
             raise RuntimeError(f"learn_all needs a new algorithm, this one is in round {self.t}")
         if self.candidates.box is not None:
             self.candidates.add(np.array([u for _, u, _ in readings]))
             self._main.extend(self.candidates.coordinates)
+            self._n_local = self.candidates.box.n_candidates
         for t, u, y in readings:
             index = self.candidates.index_of(u)
             assert index is not None
