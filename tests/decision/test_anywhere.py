@@ -117,6 +117,25 @@ def test_before_any_reading_the_bound_is_the_priors(words: dict[str, Any], C: fl
     np.testing.assert_array_equal(gradient, np.zeros(2))
 
 
+# A bug: R's columns at a new point are k_u - S (prec k_u), the variance is k - (prec column)' k_u; each
+# multiplies the rounding of R by prec. At lam = 1e-5 some variances are off by 5 %, at 1e-6 negative.
+IMPRECISE = pytest.mark.xfail(strict=True, reason="bug: the posterior elsewhere errs by eps * prec^2")
+
+
+@pytest.mark.parametrize(
+    "lam", [1e-3, 1e-4, pytest.param(1e-5, marks=IMPRECISE), pytest.param(1e-6, marks=IMPRECISE)]
+)
+def test_readings_of_high_precision_leave_the_bound_precise(lam: float) -> None:
+    """To a thousandth of the width; the dense solves are good to 1e-8 here."""
+    X, lams = np.linspace(0.0, 1.0, 13)[:, None], np.full(13, lam)
+    design = Design(ub.Matern(2.5, 0.3), X, lam, np.arange(13), lams, np.random.default_rng(0))
+    y, U = np.sin(5.0 * X[:, 0]), np.linspace(0.0, 1.0, 401)[:, None]
+    belief = dense(design, y, FAMILIES["exact-tight"], 1.0, U)
+    anywhere = Anywhere(learned(design, y, FAMILIES["exact-tight"], 1.0))
+    error = anywhere.ucb(U, 1.0) - belief.mu - belief.width
+    assert np.abs(error / belief.width).max() < 1e-3
+
+
 # --- the gradient ----------------------------------------------------------------------------------
 
 KERNELS: dict[str, Callable[[int], Any]] = {

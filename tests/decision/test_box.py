@@ -242,28 +242,45 @@ SHARP = ub.Assumptions(KERNEL, B=2.0, B0=1.0, noise_std=0.02, lam=0.02, c_max=0.
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_potential_maximisers_stay_nested_as_candidates_come(seed: int) -> None:
-    """What is ruled out is ruled out by a layer from there up; the best one never is."""
+    """What is ruled out is ruled out by a layer from there up, and a new candidate so at once."""
     algorithm = ub.LayeredGPUCB(LINE, SHARP, T=8, seed=seed)
-    n_born_out = n_out = 0
+    rng, n_born_out = np.random.default_rng(seed), np.zeros(3)
     for k in range(60):
-        n = algorithm.candidates.n
-        tell_foreign(algorithm, k)
+        n, x = algorithm.candidates.n, rng.random(1)
+        algorithm.learn(k + 1, x, truth(x), drawn=f"layer-{3 - k // 20}")
         maximisers, layers = algorithm.maximisers, list(algorithm.instances.values())
         assert maximisers.shape == (3, algorithm.candidates.n)
         is_below = np.array([i.ucb_bar < i.lcb_bar.max() - SHARP.tolerance for i in layers])
-        for level in range(3):
-            assert (maximisers[level] <= maximisers[min(level + 1, 2)]).all()
-            assert (is_below[level:].any(axis=0) >= ~maximisers[level]).all()
         learner = algorithm.readings[-1].instance
-        if learner is not None:
-            level = list(algorithm.instances).index(learner)
-            assert (maximisers[level] <= ~is_below[level]).all()
-        values = np.array([truth(u) for u in algorithm.candidates.coordinates])
+        for level, label in enumerate(algorithm.instances):
+            is_out = is_below[level:].any(axis=0)
+            assert (maximisers[level] <= maximisers[min(level + 1, 2)]).all()
+            assert (~maximisers[level] <= is_out).all()
+            np.testing.assert_array_equal(maximisers[level, n:], ~is_out[n:])
+            if label == learner:
+                assert (maximisers[level] <= ~is_below[level]).all()
+            else:
+                n_born_out[level] += (is_below[level, n:] & ~is_below[:level, n:].any(axis=0)).sum()
+        values = [truth(u) for u in algorithm.candidates.coordinates]
         assert maximisers[:, np.argmax(values)].all()
-        n_born_out += int((~maximisers[0, n:]).sum())
-        n_out = int((~maximisers[0]).sum())
-    assert n_born_out > 20
-    assert n_out > 40
+    assert (~maximisers[0]).sum() > 40
+    assert (n_born_out[1:] > 0).all()  # ruled out by a layer that did not learn, and by none below it
+
+
+def test_every_layer_chooses_among_the_candidates_there_are_now() -> None:
+    """Also a layer that has learned nothing since the last ones came."""
+    algorithm = MAKERS["layered"](ub.Box([0.0], [1.0], n_candidates=2))
+    n_newer = 0
+    for k in range(15):
+        n = algorithm.candidates.n
+        tell_foreign(algorithm, k)
+        for atom in algorithm._current_atoms():
+            level = int(atom.player[-1]) - 1
+            layer = algorithm.instances[atom.player]
+            ucb = np.where(algorithm.maximisers[level], layer.mu + 2.0 * layer.width, -np.inf)
+            assert atom.ucb == pytest.approx(ucb.max(), rel=1e-9)
+            n_newer += atom.index >= n and algorithm.readings[-1].instance != atom.player
+    assert n_newer > 0
 
 
 def known_function(seed: int) -> Callable[[Floats], Floats]:

@@ -60,9 +60,6 @@ def test_before_the_design_is_finished_the_answer_is_conditional_too() -> None:
     assert CONDITIONAL in run.assumptions
 
 
-@pytest.mark.xfail(
-    reason="the words of given assumptions are used for fitted ones, and say the contrary", strict=True
-)
 def test_fitted_assumptions_are_not_said_to_have_been_fixed_before_the_data() -> None:
     run = ub.maximize(Scripted(), BOX, 8, seed=0)
     assert "fixed before the data" not in run.assumptions
@@ -149,7 +146,6 @@ def test_the_answer_is_the_learners_own_in_the_users_units(direction: str, words
         assert answer_of(best) == answer_of(run.engine.algorithm.recommend(units=units))
 
 
-@pytest.mark.xfail(reason="the amount in these words is in the model's units", strict=True)
 def test_where_the_bounds_leave_no_value_the_corruption_is_said_in_the_users_units() -> None:
     """All readings far above B0: refuted without two bounds that cross."""
     assumed = ub.Assumptions(ub.SquaredExponential(0.2), B=20.0, B0=1.0, noise_std=0.01, lam=0.01)

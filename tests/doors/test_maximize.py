@@ -330,10 +330,6 @@ def test_ending_in_the_last_round_is_no_interruption() -> None:
     assert not run.is_interrupted
 
 
-@pytest.mark.xfail(
-    reason="the result that a callback keeps works out its answer from all later readings too",
-    strict=True,
-)
 def test_a_result_that_a_callback_keeps_stays_as_it_was() -> None:
     kept: list[ub.Result] = []
     words: dict[str, Any] = {"assumptions": ASSUMED, "corruption": 1.0}
@@ -446,7 +442,6 @@ LATE: dict[str, Row] = {
 
 
 @pytest.mark.parametrize(("changes", "error", "words"), LATE.values(), ids=LATE)
-@pytest.mark.xfail(reason="refused only when the initial design has been evaluated", strict=True)
 def test_a_wrong_model_is_refused_before_f_is_asked(
     changes: dict[str, Any], error: type[Exception], words: tuple[str, ...]
 ) -> None:

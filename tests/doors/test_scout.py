@@ -9,7 +9,7 @@ import pytest
 import unbribable as ub
 from doors.scripted import ASSUMED, GRID, wave
 from unbribable.doors import scout as module
-from unbribable.doors.scout import LARGEST_SHARE, Reading, Scout, last_look
+from unbribable.doors.scout import LARGEST_SHARE, Reading, Scout, last_bulk, last_look
 
 SHARP = ub.Assumptions(ASSUMED.kernel, B=2.0, B0=1.2, noise_std=0.05, lam=0.01)
 SPREAD = [0, 2, 4, 5, 6, 8, 10, 12, 14, 15, 17, 18, 20]
@@ -206,3 +206,31 @@ def test_flags_are_set_at_these_numbers_and_at_no_others(
             expected.append(last_look(n))
             before = n
     assert looks == expected
+
+
+def test_a_long_history_is_learned_at_once_where_the_naive_loop_says() -> None:
+    """From 256 on, each time it has grown by a fourth."""
+    learned_at = 0
+    for n in range(1500):
+        if n >= 256 and (not learned_at or n - learned_at >= learned_at // 4):
+            learned_at = n
+        assert last_bulk(n) == learned_at
+
+
+def test_catching_up_with_a_long_history_is_going_along() -> None:
+    """Beyond 256 readings, also where flags change after that."""
+    rng = np.random.default_rng(0)
+    readings: list[Reading] = []
+    for t in range(1, 331):
+        x = GRID.points[rng.integers(21)]
+        lie = 20.0 if t in (40, 200, 270, 325) else 0.0
+        readings.append((t, x, wave(x) + lie + 0.05 * float(rng.standard_normal())))
+    at_once, one_by_one, late = new_scout(), new_scout(), new_scout()
+    at_once.learn(readings)
+    for each in readings:
+        one_by_one.learn([each])
+    late.learn(readings[:260])
+    late.learn(readings[260:])
+    assert {40, 200, 270} <= at_once._left_out
+    assert_same(one_by_one, at_once, 400)
+    assert_same(late, at_once, 400)

@@ -143,7 +143,7 @@ def recommendation(
     units: Units,
 ) -> Recommendation:
     """Candidate i as a recommendation, with its interval and certificate, in these units."""
-    void = _why_void(guarantee, bounds)
+    void = _why_void(guarantee, bounds, units)
     certificate = None if void else units.scale * bounds.simple_regret(i)
     lower, upper = units.interval(*bounds.interval(i))
     between *= units.scale
@@ -201,10 +201,10 @@ def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:
     return max(rounds, key=lambda reading: (reading.lcb, -reading.id)).index
 
 
-def _why_void(guarantee: Guarantee, bounds: ValidBounds) -> str | None:
+def _why_void(guarantee: Guarantee, bounds: ValidBounds, units: Units = MODEL_UNITS) -> str | None:
     if guarantee.void is None and bounds.is_refuted:
         return (
-            f"No guarantee: {guarantee.said()}, the bounds leave some point no value at all, so an "
+            f"No guarantee: {guarantee.said(units)}, the bounds leave some point no value at all, so an "
             "assumption is false."
         )
     return guarantee.void

@@ -47,7 +47,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
         y = raw[suspect.id]
         if not low <= y <= high:
             residual = y - suspect.expected
-            score = abs(residual) / suspect.sd
+            score = min(abs(residual) / suspect.sd, 1e300)
             side = "above" if residual > 0.0 else "below"
             evidence = (
                 f"beyond what f and noise can reach ([{low:.3g}, {high:.3g}]), and cut there",

@@ -75,20 +75,36 @@ class Engine:
         self._start = Candidates(domain)
         if plan.assumptions is not None:
             self._start.check_kernel(plan.assumptions.kernel)
+            is_drawn = plan.corruption == UNKNOWN or plan.known_or_zero is not None
+            if is_drawn and np.isinf(plan.assumptions.cap):
+                raise ValueError(
+                    "c_max must be finite where the corruption is unknown or may be zero, got c_max=inf"
+                )
+        if plan.kernel is not None:
+            self._start.check_kernel(plan.kernel)
         self._fitted_at = -1
         self._units = Units(sign=plan.sign)
         self._assumptions: Assumptions | None = None
         self._algorithm: Algorithm | None = None
         self._scout: Scout | None = None
 
-    def ask(self, t: int, drawn: str | None = None, others: Sequence[Floats] = ()) -> Asked:
+    def ask(
+        self,
+        t: int,
+        drawn: str | None = None,
+        others: Sequence[Floats] = (),
+        failed: Sequence[Floats] = (),
+    ) -> Asked:
         """The point of round t.
 
         Args:
             t: The round, from 1.
             drawn: The instance the draw names, where that was recorded; by seed and t if None.
             others: Points pending elsewhere, as the kernel sees them.
+            failed: Points where there was no reading. They count as pending; if one of them would be
+                asked again all the same, a point of the design is, so that no round is wasted on it.
         """
+        others = [*others, *failed]
         drawn = drawn or self.drawn(t)
         if self.assumptions is None:
             u = self._design(t)
@@ -98,6 +114,8 @@ class Engine:
             assert self.algorithm is not None
             assert drawn is not None
             u = self.algorithm.query_at(t, drawn, others).u
+        if any(np.abs(u - point).max() < 1e-9 for point in failed):
+            u = self._design(t)
         return Asked(t, self._start.x_of(u), u, drawn)
 
     def tell(
@@ -202,12 +220,14 @@ class Engine:
         y = plan.sign * np.array([one.y for one in told])
         kernel = None if plan.kernel is None else _scaled(plan.kernel, 1.0 / side)
         found = fit(U[kept], y[kept], kernel=kernel, noise_std=plan.noise_std)
-        limit = found.B0 + N_SIGMA * found.noise_std
+        model = (y - found.center) / found.scale
+        B0 = max(found.B0, 1.2 * confirmed(U, model))
+        limit = B0 + N_SIGMA * found.noise_std
         self._units = Units(plan.sign * found.center, found.scale, plan.sign, limit)
         return Assumptions(
             plan.kernel or _scaled(found.kernel, side),
-            B=found.B if plan.B is None else plan.B / found.scale,
-            B0=found.B0,
+            B=max(B0, found.B) if plan.B is None else plan.B / found.scale,
+            B0=B0,
             noise_std=found.noise_std,
             lam=max(LAM, found.noise_std**2),
             delta=plan.delta,
@@ -243,6 +263,19 @@ def last_fit_point(n: int, n_design: int) -> int | None:
             break
         following = at + (max(4, at // 4) if at < 64 else at)
     return at
+
+
+def confirmed(U: Floats, y: Floats) -> float:
+    """The largest |value| that two readings of one point reach on the same side; 0 without repeats.
+
+    What was read twice is no lie that a fit may cut off.
+    """
+    largest = 0.0
+    _, group = np.unique(U, axis=0, return_inverse=True)
+    for k in np.flatnonzero(np.bincount(group.reshape(-1)) > 1):
+        values = np.sort(y[group.reshape(-1) == k])
+        largest = max(largest, float(values[-2]), float(-values[1]))
+    return largest
 
 
 def thinned(U: Floats) -> list[int]:

@@ -21,6 +21,10 @@ from unbribable.theory.assumptions import Assumptions
 
 Callback = Callable[[Result, Trial], bool | None]
 
+N_AVOIDED = 32
+"""Failed points, the last ones, that are reckoned with as if they were still to be read: so that the
+next choice is not one of them again."""
+
 
 def maximize(
     f: Callable[[Any], float],
@@ -107,22 +111,25 @@ def maximize(
         explore,
     )
     callbacks = tuple(callbacks)
+    if file is not None:
+        space.to_plain()  # refuses what cannot be stored
+        if not Path(file).resolve().parent.is_dir():
+            raise ValueError(f"file must be in a folder that exists, got file={str(file)!r}")
     run = _Run(space, Engine(space.domain, plan, seed), file)
     if file is not None and Path(file).exists():
         run.resume(seed)
     else:
-        for x, y in initial:
-            run.give(x, y)
+        run.give(list(initial))
     with reporter(n_rounds, progress) as report:
         try:
             while run.n_done < n_rounds:
                 trial = run.round(f, on_error)
-                result = run.result()
-                report(result)
+                report(run.result())
+                result = run.result(anew=bool(callbacks))  # theirs to keep
                 if any([callback(result, trial) for callback in callbacks]):  # all of them hear it
                     return run.result(is_interrupted=run.n_done < n_rounds)
-        except KeyboardInterrupt:
-            return run.result(is_interrupted=True)
+        except KeyboardInterrupt:  # it may have hit the engine in the middle: from the trials again
+            return run.result(is_interrupted=True, anew=True)
     return run.result()
 
 
@@ -142,19 +149,23 @@ class _Run:
         """Evaluations so far."""
         return sum(not trial.is_given for trial in self.trials)
 
-    def give(self, x: Any, y: Any) -> None:
-        """Take in a reading of the user's."""
-        point = self.engine.domain_point(self.space.given(x))
-        number = len(self.trials) + 1
-        params = self.space.shown(point)
-        y = checks.real("initial reading", y)
-        self._add(Trial(number, point, params, y, self.engine.drawn(number), is_given=True))
+    def give(self, readings: list[tuple[Any, Any]]) -> None:
+        """Take in readings of the user's, all or none."""
+        for number, (x, y) in enumerate(readings, 1):
+            point = self.engine.domain_point(self.space.given(x))
+            params, y = self.space.shown(point), checks.real("initial reading", y)
+            drawn = self.engine.drawn(number)
+            self.trials.append(Trial(number, point, params, y, drawn, is_given=True))
+        for trial in self.trials:
+            learn(self.engine, trial)
+        self._save()
 
     def round(self, f: Callable[[Any], float], on_error: str) -> Trial:
         """Ask, evaluate, learn, save."""
         number = len(self.trials) + 1
         start = time.perf_counter()
-        asked = self.engine.ask(number)
+        failed = [trial.x for trial in self.trials if trial.y is None][-N_AVOIDED:]
+        asked = self.engine.ask(number, failed=[self.engine.coordinates_of(x) for x in failed])
         self.seconds.append(time.perf_counter() - start)
         params = self.space.shown(asked.x)
         y, error = None, None
@@ -178,15 +189,23 @@ class _Run:
     def _add(self, trial: Trial) -> None:
         learn(self.engine, trial)
         self.trials.append(trial)
+        self._save()
+
+    def _save(self) -> None:
         if self.file is not None:
             self.result().save(self.file)
 
-    def result(self, *, is_interrupted: bool = False) -> Result:
-        """The result so far."""
+    def result(self, *, is_interrupted: bool = False, anew: bool = False) -> Result:
+        """The result so far; `anew`: by an engine of its own, which learns when it is asked."""
+        engine = self.engine
+        if anew:
+            engine = Engine(self.space.domain, engine.plan, engine.seed)
+            for trial in self.trials:
+                learn(engine, trial)
         seconds = float(np.median(self.seconds)) if self.seconds else None
         return Result(
             self.space,
-            self.engine,
+            engine,
             self.trials,
             is_interrupted=is_interrupted,
             seconds_per_ask=seconds,

@@ -4,6 +4,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from unbribable.model import checks
 from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
 from unbribable.theory.assumptions import Assumptions
@@ -40,6 +42,10 @@ class Plan:
     """Points are chosen by a scout, see Scout, with this beta; None: by the algorithm itself."""
 
     def __post_init__(self) -> None:
+        for name in ("n_rounds", "corruption", "known_or_zero", "noise_std", "B", "n_init", "explore"):
+            value = getattr(self, name)
+            if isinstance(value, np.generic):  # plain numbers can be stored
+                object.__setattr__(self, name, value.item())
         checks.integer("n_rounds", self.n_rounds, at_least=1)
         if self.known_or_zero is not None:
             if self.corruption is not None:

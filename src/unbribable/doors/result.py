@@ -17,6 +17,7 @@ from unbribable.doors.advice import CONDITIONAL, advise, doubt, settled
 from unbribable.doors.engine import Engine
 from unbribable.doors.plan import Plan
 from unbribable.doors.space import Space
+from unbribable.model import checks
 from unbribable.model.checks import Floats
 
 FORMAT = 1
@@ -40,6 +41,11 @@ class Trial:
     """Whether it is an initial reading of the user's."""
     error: str | None = None
     """Why there is no reading."""
+
+    def __post_init__(self) -> None:
+        x = self.x.copy()
+        x.flags.writeable = False  # the run goes on from it
+        object.__setattr__(self, "x", x)
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
@@ -143,11 +149,14 @@ class Result:
     @property
     def assumptions(self) -> str:
         """What the guarantee rests on, in words, with the units in which it is said."""
+        given = self.engine.plan.assumptions
+        if given is not None:
+            return given.in_words()
         current = settled(self.engine)
         if current is None:
             return "None yet: there is no reading to fit them to."
         algorithm, units, _ = current
-        words = algorithm.assumptions.in_words()
+        words = algorithm.assumptions.in_words(is_fitted=True)
         if self.engine.is_fitted:
             words += (
                 f" Here f and the readings are counted from {units.center:.6g} in units of "
@@ -227,13 +236,25 @@ class Result:
             raise ValueError(f"{path} must be a run saved by Result.save, got {error}") from None
         if not isinstance(stored, dict) or stored.get("format") != FORMAT or "trials" not in stored:
             raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
+        try:
+            return cls._of(stored)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path} must be a run saved by Result.save, got {error!r}") from error
+
+    @classmethod
+    def _of(cls, stored: dict[str, Any]) -> "Result":
+        """From what `save` stores."""
         space = Space.from_plain(stored["domain"])
         seed = Seed.from_plain(stored["seed"])
         engine = Engine(space.domain, Plan.from_plain(stored["plan"]), seed)
-        trials = []
+        trials: list[Trial] = []
         for plain in stored["trials"]:
             x = np.asarray(plain["x"], dtype=np.float64)
             params = space.shown(x)
+            if plain["number"] != len(trials) + 1:
+                raise ValueError(f"trials must be numbered from 1 on, got number={plain['number']!r}")
+            if plain["y"] is not None:
+                checks.real("y", plain["y"])
             trials.append(Trial(**{**plain, "x": x, "params": params}))
             learn(engine, trials[-1])
         return cls(

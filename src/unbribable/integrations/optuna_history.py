@@ -13,6 +13,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.doors.engine import Asked, Engine
+from unbribable.doors.maximize import N_AVOIDED
 from unbribable.integrations.optuna_space import Space
 from unbribable.integrations.optuna_storage import TRIAL_KEY, all_trials, is_chosen_by_user, key_of
 from unbribable.integrations.optuna_terms import Terms
@@ -149,16 +150,20 @@ class History:
         return Engine(space.box(), self.terms.plan, self.terms.seed)
 
     def _pending(self, number: int, space: Space) -> list[Floats]:
-        """Points that others are reading: as stored, or as proposed here and not yet stored."""
+        """Points that others are reading: as stored, or as proposed here and not yet stored.
+
+        And those that failed last: so that the next choice is not one of them again.
+        """
         running = {trial.number: trial for trial in self._running if trial.number != number}
         self._proposed = {key: value for key, value in self._proposed.items() if key in running}
+        failed = [trial for trial in self._trials if trial.state == TrialState.FAIL][-N_AVOIDED:]
         points = []
-        for other, trial in running.items():
+        for other, trial in {**running, **{each.number: each for each in failed}}.items():
             if space.covers(trial.params):
                 try:
                     points.append(space.encode(trial.params))
                 except (TypeError, ValueError) as error:
-                    rule = "the parameters of a running trial must lie in the search space"
+                    rule = "the parameters of a running or failed trial must lie in the search space"
                     words = f"{rule} to be reckoned with, got “{error}” in trial {other}"
                     self._say_once(rule, words)
             elif other in self._proposed and self._proposed[other][0] == space:

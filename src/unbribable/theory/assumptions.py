@@ -84,13 +84,14 @@ class Assumptions:
             "c_max": "inf" if math.isinf(self.cap) else self.cap,
         }
 
-    def in_words(self) -> str:
+    def in_words(self, *, is_fitted: bool = False) -> str:
         """The assumptions as sentences a user can check against their problem."""
+        how = "were fitted to the readings" if is_fitted else "were fixed before the data"
         cap = "is not capped" if math.isinf(self.cap) else f"is at most {self.cap:g}"
         return (
             f"f lies in the RKHS of {self.kernel!r} with norm at most B={self.B:g}, and |f| is at "
             f"most B0={self.B0:g}. The noise of a reading, given all before it, is sub-Gaussian "
             f"with scale {self.noise_std:g}. A single lie {cap}. Kernel, lam={self.lam:g} and B "
-            "were fixed before the data, and no reading is kept or dropped because of its value. "
+            f"{how}, and no reading is kept or dropped because of its value. "
             f"Under these, what is claimed fails with probability at most delta={self.delta:g}."
         )
