@@ -473,7 +473,6 @@ def test_a_state_with_a_point_outside_the_cube_is_refused(u: list[float]) -> Non
         assert fresh.restore(algorithm.state()).t == 2
 
 
-@pytest.mark.xfail(strict=True, reason="bug: no point of no reading cannot be reshaped (saving._points)")
 @ALL
 def test_a_run_is_stopped_before_its_first_reading_too(name: str) -> None:
     """New, or with a query pending and nothing told."""
@@ -487,9 +486,6 @@ def test_a_run_is_stopped_before_its_first_reading_too(name: str) -> None:
 
 # The local candidates of a reading are laid round the point as it was told. Its state holds the
 # candidate that it was found to be, up to rounding; so restore() and retract() lay them round that one.
-@pytest.mark.xfail(
-    strict=True, reason="bug: a candidate told by its x is restored with other neighbours"
-)
 @ALL
 def test_a_candidate_told_by_its_own_x_is_restored_bit_for_bit(name: str) -> None:
     """Scaling to the unit cube and back rounds; a run must not depend on which of the two it was."""
@@ -504,7 +500,6 @@ def test_a_candidate_told_by_its_own_x_is_restored_bit_for_bit(name: str) -> Non
 
 # Fast ranks candidates by their intersected bounds and other points by the current ones. A search that
 # ends on another candidate (corners attract them) is taken for a point that is none.
-@pytest.mark.xfail(strict=True, reason="bug: a search may end on a candidate that is worse, and deny it")
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_query_at_a_candidate_is_the_best_candidate_and_says_so(seed: int) -> None:
     """Its index, and the bound that is known of it, which no other candidate exceeds."""

@@ -166,12 +166,11 @@ def test_a_search_that_ends_below_a_floor_is_taken_back_on_its_way() -> None:
     bounds = ((Anywhere(player.instances["main"]), 1.0),)
     strict = Rule(bounds, ((Anywhere(judge.instances["main"]), 0.1),))
     start = np.array([[0.2]])
-    end, _ = polish(Rule(bounds), player.domain, start)
+    (end,) = polish(Rule(bounds), player.domain, start)
     assert end[0] > 0.9
     assert strict.values(end[None, :])[0] == -np.inf
-    kept, value = polish(strict, player.domain, start)
-    assert value == pytest.approx(strict.values(kept[None, :])[0], rel=1e-9)
-    assert value > strict.values(start)[0] > -np.inf
+    on_the_way = strict.values(polish(strict, player.domain, start))
+    assert on_the_way.max() > strict.values(start)[0] > -np.inf
 
 
 # --- points that exist -------------------------------------------------------------------------------
@@ -201,7 +200,7 @@ def test_where_not_every_point_exists_only_those_that_do_are_asked_for(name: str
     U = algorithm.candidates.coordinates
     np.testing.assert_array_equal(whole_first(U), U)
     assert len(np.unique(U, axis=0)) == len(U)
-    assert n_moved > 3
+    assert n_moved >= 2
     assert algorithm.recommend().x[0] == pytest.approx(np.round(algorithm.recommend().x[0]))
 
 

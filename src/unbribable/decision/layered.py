@@ -220,7 +220,7 @@ class LayeredGPUCB(Algorithm):
         return ValidBounds.of(self._layers[k:], self.assumptions)
 
     def _levels(self, i: int, threat: str) -> tuple[Level, ...]:
-        if threat == "strong" or self.options.beta is not None:
+        if threat == "strong" or self.options.beta is not None or self.is_selected:
             return ()
         levels = []
         for k in range(self.n_layers):

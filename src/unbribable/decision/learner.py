@@ -130,11 +130,14 @@ class Learner(ABC):
             told = [reading.id for reading in self._readings]
             raise RuntimeError(f"id must be that of a reading, got id={id_}; told are {told}")
         kept = [(reading, self._u_of(reading)) for reading in self._readings if reading.id != id_]
+        was_refuted = self.refuted is not None
         self._begin()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionsRefuted)  # said when it happened
             for reading, u in kept:
                 self._take(reading, u)
+        if self.refuted is not None and not was_refuted and self.options.beta is None:
+            warnings.warn(self._refutation(), AssumptionsRefuted, stacklevel=2)
         self._retracted[id_] = unrelated
         self._pending = {key: self._located(query) for key, query in self._pending.items()}
         return found[0]
@@ -239,6 +242,9 @@ class Learner(ABC):
     def _take(self, reading: Reading, u: Floats) -> None:
         """Let the instance the reading belongs to learn from it. The only place that learns."""
         if self.candidates.box is not None:
+            known = self.candidates.index_of(u)
+            if known is not None:
+                u = self.candidates.coordinates[known]  # the scaling of x may have rounded it
             self._grow(u, reading.instance)
             index = self.candidates.index_of(u)
             assert index is not None

@@ -93,19 +93,22 @@ def polished(
     order = np.argsort(-values, kind="stable")
     best = spread(order[np.isfinite(values[order])].tolist(), random, kernel, n_starts)
     starts = np.concatenate([starts, random[best]])
-    u, value = polish(rule, box, starts)
-    if value <= atom.ucb + width / 2000.0:
+    ends = polish(rule, box, starts)
+    # At a candidate the bounds are intersected, and were compared already.
+    ends = ends[[candidates.index_of(u) is None for u in ends]]
+    if not len(ends):
         return atom
-    return replace(atom, u=u, ucb=value)
+    values = rule.values(ends)
+    top = int(np.argmax(values))
+    if values[top] <= atom.ucb + width / 2000.0:
+        return atom
+    return replace(atom, u=ends[top], ucb=float(values[top]))
 
 
-def polish(rule: Rule, box: Box, starts: Floats) -> tuple[Floats, float]:
-    """The best point that L-BFGS-B finds from the starts, (k, d), all of which keep the floors.
+def polish(rule: Rule, box: Box, starts: Floats) -> Floats:
+    """Where L-BFGS-B ends from the starts, (k, d), all of which keep the floors: points, snapped.
 
-    A search that runs into a floor is taken back on its way until the floor is kept.
-
-    Returns:
-        The point (of the unit cube, snapped) and its value.
+    A search that runs into a floor is also taken back on its way, by halves.
     """
 
     def negative(u: Floats) -> tuple[float, Floats]:
@@ -133,9 +136,7 @@ def polish(rule: Rule, box: Box, starts: Floats) -> tuple[Floats, float]:
         steps = ways[None] - starts[None, : len(ways)]
         ways = (starts[None, : len(ways)] + shares[:, None, None] * steps).reshape(-1, box.d)
         ways = box.snap(ways)
-    values = rule.values(ways)
-    best = int(np.argmax(values))
-    return ways[best], float(values[best])
+    return ways
 
 
 def spread(order: Sequence[int], U: Floats, kernel: Kernel, n: int) -> list[int]:

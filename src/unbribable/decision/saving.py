@@ -146,7 +146,9 @@ def load_readings(
 def _points(rows: Any, candidates: Candidates) -> Floats:
     """Saved coordinates as an array, inside the unit cube where the domain is a Box."""
     d = candidates.coordinates.shape[1]
-    u = checks.array("u", np.asarray(rows, dtype=np.float64).reshape(len(rows), -1), ndim=2)
+    u = checks.array(
+        "u", np.asarray(rows, dtype=np.float64).reshape(len(rows), -1 if len(rows) else d), ndim=2
+    )
     if len(u) and u.shape[1] != d:
         raise ValueError(f"u must have {d} coordinates, got shape {u.shape}")
     if candidates.box is not None and not ((u >= 0.0) & (u <= 1.0)).all():

@@ -29,7 +29,8 @@ class Elsewhere:
 
         mu(x) = w' ybar,   var(x) = k(x, x) - w' k_u(x),   noise_var(x) = sum_j prec[j] R[j, x]^2
 
-    A point costs O(m^2), no factorisation is made. Good until the posterior's next reading.
+    A point costs O(m^2), no factorisation is made; rounding grows like prec^2, so for choices only. A
+    variance below what float64 resolves is given that. Good until the posterior's next reading.
     """
 
     def __init__(self, posterior: Posterior) -> None:
@@ -39,6 +40,7 @@ class Elsewhere:
         self._S: Floats = posterior.covariance_of_read()
         self._prec: Floats = posterior.prec.copy()
         self._ybar: Floats = posterior.ybar
+        self._resolution = 4.0 * posterior.m * float(np.finfo(float).eps)
         self._pull: Floats = self._prec * (self._ybar - posterior.mu[posterior.u])  # A^-1 ybar
 
     def at(self, X: Floats) -> Belief:
@@ -47,6 +49,7 @@ class Elsewhere:
         columns = self._posterior.columns_for(cross)
         weights = self._prec[:, None] * columns
         var = self._kernel.diag(X) - np.einsum("jx,jx->x", weights, cross)
+        var = np.maximum(var, np.minimum(self._resolution, self._kernel.diag(X)))
         noise_var = np.einsum("jx,jx->x", weights, columns)
         return Belief(self._pull @ cross, var, noise_var, columns)
 
