@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -59,6 +60,7 @@ def mixed():
         return (np.log10(p["rate"]) + 2.0) ** 2 + 0.2 * (p["n"] - 3) ** 2 + (p["kind"] == "b")
 
     with pytest.warns(RuntimeWarning, match="failed"):
+        warnings.simplefilter("ignore", ub.AssumptionsRefuted)  # B is a guess, and too small
         return ub.maximize(
             f, MIXED, 14, assumptions=assumed(), corruption=1.0, seed=0, direction="minimize",
             initial=[({"rate": 0.1, "n": 2, "kind": "b", "one": 7}, 2.2)],
