@@ -314,3 +314,28 @@ def test_a_reading_that_was_cut_is_judged_by_what_was_told() -> None:
             assert suspect.residual == suspect.y - suspect.expected
             assert suspect.score == pytest.approx(abs(suspect.residual) / suspect.sd, rel=1e-12)
             assert f"[{low:.3g}, {high:.3g}]" in suspect.evidence[0]
+
+
+@pytest.mark.parametrize("explore", [None, 2.0])
+def test_fast_and_slow_are_drawn_anew_when_a_fit_changes_the_share_of_slow(
+    explore: float | None,
+) -> None:
+    """From less than always to always: nobody is "fast" any more, whatever was noted before."""
+    engine = Engine(BOX, Plan(40, known_or_zero=0.5, explore=explore), seed=0)
+    noted = set()
+    for t in range(1, 25):
+        asked = engine.ask(t)
+        noted.add(asked.drawn)
+        x = float(asked.u[0])
+        engine.tell(t, asked.x, float(np.exp(-(((x - 0.37) / 0.1) ** 2)) * (1.0 + 0.3 * t)), asked.drawn)
+    assert engine.algorithm is not None
+    assert "fast" in noted
+    assert engine.algorithm.draws == (("slow", 1.0),), "else this tests nothing"
+    assert {reading.instance for reading in engine.algorithm.readings} <= {"slow", "all"}
+
+
+@pytest.mark.parametrize("kernel", [ub.Linear(10.0)])
+def test_a_kernel_that_cannot_be_scaled_to_a_grid_is_refused_before_any_reading(kernel: Any) -> None:
+    grid = ub.Grid(np.linspace(3.0, 5.0, 5)[:, None])
+    with pytest.raises(TypeError, match=r"Matern or a SquaredExponential.*got kernel=Linear"):
+        Engine(grid, Plan(5, kernel=kernel), seed=0)

@@ -351,6 +351,10 @@ def test_numbers_of_numpy_are_numbers():
     study.optimize(objective, n_trials=1)
     study.sampler = sampler(corruption=1.5)
     study.optimize(objective, n_trials=1)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 2, "the same arguments"
+    study.sampler = sampler(corruption=2.5)
+    with pytest.raises(ValueError, match="corruption"):
+        study.optimize(objective, n_trials=1)
 
 
 def test_without_optuna_the_import_says_what_to_install():

@@ -16,8 +16,9 @@ CONDITIONAL = (
 
 HEURISTIC = (
     "The point was chosen by a heuristic: the best lower bound on the readings that do not look like "
-    "lies. What follows holds for it all the same."
+    "lies."
 )
+HOLDS = "What follows holds for it all the same."
 
 
 def advise(engine: Engine) -> Recommendation | None:
@@ -28,7 +29,8 @@ def advise(engine: Engine) -> Recommendation | None:
     algorithm, units, scout = current
     best = algorithm.recommend(units=units, x=None if scout is None else scout.incumbent())
     if scout is not None:
-        best = replace(best, rule="scout", guarantee=f"{HEURISTIC} {best.guarantee}")
+        how = HEURISTIC if best.regret_bound is None else f"{HEURISTIC} {HOLDS}"
+        best = replace(best, rule="scout", guarantee=f"{how} {best.guarantee}")
     if best.regret_bound is not None and engine.is_fitted:
         best = replace(best, guarantee=f"{best.guarantee} {CONDITIONAL}")
     return best

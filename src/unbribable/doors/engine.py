@@ -17,7 +17,7 @@ from unbribable.doors.scout import Scout
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
-from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
+from unbribable.model.kernels import Kernel, Matern, SquaredExponential
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.fitting import fit
 
@@ -82,6 +82,11 @@ class Engine:
                 )
         if plan.kernel is not None:
             self._start.check_kernel(plan.kernel)
+            if isinstance(domain, Grid) and not isinstance(plan.kernel, Matern | SquaredExponential):
+                raise TypeError(
+                    "kernel on a Grid must be a Matern or a SquaredExponential, any other one needs "
+                    f"assumptions=..., got kernel={plan.kernel!r}"
+                )
         self._fitted_at = -1
         self._units = Units(sign=plan.sign)
         self._assumptions: Assumptions | None = None
@@ -113,7 +118,8 @@ class Engine:
         else:
             assert self.algorithm is not None
             assert drawn is not None
-            u = self.algorithm.query_at(t, drawn, others).u
+            label = self.algorithm.drawn(t) if self._is_redrawn else drawn
+            u = self.algorithm.query_at(t, label, others).u
         if any(np.abs(u - point).max() < 1e-9 for point in failed):
             u = self._design(t)
         return Asked(t, self._start.x_of(u), u, drawn)
@@ -148,9 +154,9 @@ class Engine:
         if self.plan.assumptions is not None:
             return self.plan.assumptions
         if at != self._fitted_at:
-            self._fitted_at = at
             self._assumptions = self._fit(self.told[:at])
             self._algorithm = self._scout = None
+            self._fitted_at = at  # last, so that an interrupt leaves nothing half done
         return self._assumptions
 
     @property
@@ -166,8 +172,8 @@ class Engine:
         if self._algorithm is None:
             self._algorithm = self._new_algorithm()
         for told in self.told[len(self._algorithm.readings) :]:
-            y = self.units.to_model(told.y)
-            self._algorithm.learn(told.t, told.x, y, drawn=told.drawn, is_foreign=told.is_foreign)
+            y, drawn = self.units.to_model(told.y), None if self._is_redrawn else told.drawn
+            self._algorithm.learn(told.t, told.x, y, drawn=drawn, is_foreign=told.is_foreign)
         return self._algorithm
 
     @property
@@ -191,6 +197,14 @@ class Engine:
         return self._start.coordinates_of(x)
 
     # --- inside --------------------------------------------------------------------------------
+
+    @property
+    def _is_redrawn(self) -> bool:
+        """Whether what was noted about a draw does not count: the share of slow changes with a fit.
+
+        Its budget holds for draws made with one share, so all are made with the share it has now.
+        """
+        return self.is_fitted and self.plan.known_or_zero is not None
 
     def _design(self, t: int) -> Floats:
         domain, d = self.domain, self.domain.d
@@ -220,7 +234,7 @@ class Engine:
         y = plan.sign * np.array([one.y for one in told])
         kernel = None if plan.kernel is None else _scaled(plan.kernel, 1.0 / side)
         found = fit(U[kept], y[kept], kernel=kernel, noise_std=plan.noise_std)
-        model = (y - found.center) / found.scale
+        model = (np.clip(y, -1e150, 1e150) - found.center) / found.scale  # beyond, it may overflow
         B0 = max(found.B0, 1.2 * confirmed(U, model))
         limit = B0 + N_SIGMA * found.noise_std
         self._units = Units(plan.sign * found.center, found.scale, plan.sign, limit)
@@ -252,7 +266,7 @@ def last_fit_point(n: int, n_design: int) -> int | None:
     """The last number of readings, at most n, at which the model is fitted; None before the first.
 
     From n_design on, each time their number has grown by a fourth (and by four), beyond 64 when it
-    has doubled, and no more beyond 512.
+    has doubled; the first number beyond 512 is the last.
     """
     if n < n_design:
         return None
@@ -301,8 +315,5 @@ def _scaled(kernel: Kernel, side: Floats) -> Kernel:
         return kernel
     if isinstance(kernel, Matern):
         return Matern(kernel.nu, tuple(np.asarray(kernel.lengthscale) * side))
-    if isinstance(kernel, SquaredExponential):
-        return SquaredExponential(tuple(np.asarray(kernel.lengthscale) * side))
-    if isinstance(kernel, Linear):
-        return Linear(tuple(np.asarray(kernel.scale) * side))
-    raise TypeError(f"a kernel of your own on a Grid needs assumptions=..., got kernel={kernel!r}")
+    assert isinstance(kernel, SquaredExponential)  # others were refused on a Grid
+    return SquaredExponential(tuple(np.asarray(kernel.lengthscale) * side))

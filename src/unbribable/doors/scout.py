@@ -30,7 +30,7 @@ class Scout:
     It maximises mean + beta * sigma, with the readings that are not flagged as suspicious. A flagged
     reading that would be the best of all is read again first: true or false, that settles it. Flags
     are set after every reading up to fifty, then each time their number has grown by a fiftieth, and
-    for the last time at 2 000: they cost O(m^3).
+    for the last time at nearly 2 000: they cost O(m^3).
     """
 
     def __init__(self, domain: Grid | Box, assumptions: Assumptions, beta: float) -> None:
@@ -107,7 +107,7 @@ class Scout:
 
 
 def last_look(n: int) -> int:
-    """The last number of readings, at most n, at which flags are set: 1, 2, ..., 50, 52, ..., 2 000."""
+    """The last number of readings, at most n and 2 000, at which flags are set: 1, ..., 50, 52, ..."""
     at = following = 0
     while following <= min(n, 2000):
         at = following
