@@ -117,14 +117,7 @@ def test_before_any_reading_the_bound_is_the_priors(words: dict[str, Any], C: fl
     np.testing.assert_array_equal(gradient, np.zeros(2))
 
 
-# A bug: R's columns at a new point are k_u - S (prec k_u), the variance is k - (prec column)' k_u; each
-# multiplies the rounding of R by prec. At lam = 1e-5 some variances are off by 5 %, at 1e-6 negative.
-IMPRECISE = pytest.mark.xfail(strict=True, reason="bug: the posterior elsewhere errs by eps * prec^2")
-
-
-@pytest.mark.parametrize(
-    "lam", [1e-3, 1e-4, pytest.param(1e-5, marks=IMPRECISE), pytest.param(1e-6, marks=IMPRECISE)]
-)
+@pytest.mark.parametrize("lam", [1e-3, 1e-4, 1e-5, 1e-6])
 def test_readings_of_high_precision_leave_the_bound_precise(lam: float) -> None:
     """To a thousandth of the width; the dense solves are good to 1e-8 here."""
     X, lams = np.linspace(0.0, 1.0, 13)[:, None], np.full(13, lam)
@@ -134,6 +127,29 @@ def test_readings_of_high_precision_leave_the_bound_precise(lam: float) -> None:
     anywhere = Anywhere(learned(design, y, FAMILIES["exact-tight"], 1.0))
     error = anywhere.ucb(U, 1.0) - belief.mu - belief.width
     assert np.abs(error / belief.width).max() < 1e-3
+
+
+def test_with_and_without_a_factorisation_bound_and_gradient_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At prec = 100 both are precise."""
+    rng = np.random.default_rng(3)
+    X, lams = rng.random((15, 2)), np.full(25, 0.01)
+    design = Design(ub.Matern(2.5, 0.4), X, 0.01, rng.integers(0, 15, 25), lams, rng)
+    y, U = rng.uniform(-1.0, 1.0, 25), rng.random((20, 2))
+    for words in FAMILIES.values():
+        plain = Anywhere(learned(design, y, words, 1.5))
+        with monkeypatch.context() as patch:
+            patch.setattr("unbribable.model.elsewhere.PREC_MAX", 0.0)
+            precise = Anywhere(learned(design, y, words, 1.5))
+        assert plain._elsewhere._factor is None
+        assert precise._elsewhere._factor is not None
+        np.testing.assert_allclose(precise.ucb(U, 2.0), plain.ucb(U, 2.0), rtol=1e-9)
+        for u in U:
+            value, gradient = precise.ucb_and_gradient(u, 2.0)
+            expected, expected_gradient = plain.ucb_and_gradient(u, 2.0)
+            assert value == pytest.approx(expected, rel=1e-9)
+            np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-6, atol=1e-8)
 
 
 # --- the gradient ----------------------------------------------------------------------------------

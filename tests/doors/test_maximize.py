@@ -391,9 +391,9 @@ REFUSED: dict[str, Row] = {
     "seed": ({"seed": -1}, ValueError, ("seed must be >= 0", "seed=-1")),
     "seed by halves": ({"seed": 0.5}, TypeError, ("seed must be an integer", "0.5")),
     "said twice": (
-        {"assumptions": ASSUMED, "kernel": ASSUMED.kernel, "B": 1.0},
+        {"assumptions": ASSUMED, "kernel": ASSUMED.kernel, "B": 1.0, "delta": 0.2},
         ValueError,
-        ("assumptions say", "'kernel'", "'B'", "already"),
+        ("assumptions say", "'kernel'", "'B'", "'delta'", "already"),
     ),
     "scales": (
         {"assumptions": ub.Assumptions(ub.Matern(0.5, [1.0, 2.0]), B=1.0, B0=1.0, noise_std=0.1)},

@@ -244,11 +244,11 @@ class LeaveOneOut:
         half = solve_triangular(lower, s[:, None] * inverse[where], lower=True, check_finite=False)
         pulled = half @ ybar
         diag -= np.einsum("km,km->m", half, half)
-        var = 1.0 / diag - 1.0 / prec
-        # The same at the rows that grew, where nearly equal numbers would be subtracted above.
+        # At the rows that grew, nearly equal numbers are subtracted in diag and var.
         small = _inverse(lower)
         kept, taken = np.diag(small), np.einsum("jk,jk->j", core, small)  # their sum is 1
         diag[where] = taken / grown[where]
+        var = 1.0 / diag - 1.0 / prec
         var[where] = grown[where] * kept / taken - self._diagonal[where]
         solved -= half.T @ pulled
         solved[where] = solve_triangular(lower, pulled, lower=True, trans=1, check_finite=False) / s

@@ -12,7 +12,7 @@ from unbribable.decision.fast_slow import FastSlowGPUCB, fast_slow_probabilities
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB, layer_probabilities
 from unbribable.decision.units import Units
-from unbribable.doors.plan import SHARE, UNKNOWN, Plan
+from unbribable.doors.plan import DELTA, SHARE, UNKNOWN, Plan
 from unbribable.doors.scout import Scout
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
@@ -244,7 +244,7 @@ class Engine:
             B0=B0,
             noise_std=found.noise_std,
             lam=max(LAM, found.noise_std**2),
-            delta=plan.delta,
+            delta=DELTA if plan.delta is None else plan.delta,
             c_max=2.0 * limit,
         )
 

@@ -1,5 +1,6 @@
 """One call: find the maximum of a function some of whose readings may be lies."""
 
+import json
 import os
 import time
 import warnings
@@ -11,9 +12,9 @@ import numpy as np
 
 from unbribable.decision.draws import Seed
 from unbribable.doors.engine import Engine
-from unbribable.doors.plan import Plan
+from unbribable.doors.plan import Plan, exploration
 from unbribable.doors.progress import reporter
-from unbribable.doors.result import Result, Trial, learn
+from unbribable.doors.result import Result, Trial, learn, read
 from unbribable.doors.space import Space
 from unbribable.model import checks
 from unbribable.model.kernels import Kernel
@@ -38,7 +39,7 @@ def maximize(
     kernel: Kernel | None = None,
     noise_std: float | None = None,
     B: float | None = None,
-    delta: float = 0.1,
+    delta: float | None = None,
     n_init: int | None = None,
     explore: float | None = None,
     seed: Any = None,
@@ -68,7 +69,7 @@ def maximize(
         kernel: Kept while the rest is fitted; on a box it sees the unit cube.
         noise_std: Kept while the rest is fitted.
         B: Bound on the RKHS norm, kept while the rest is fitted.
-        delta: Probability with which the guarantee may fail.
+        delta: Probability with which the guarantee may fail, 0.1 by default; assumptions say their own.
         n_init: Readings of the initial design, 2 d + 4 by default; none where assumptions are given.
         explore: Points are chosen by a scout that maximises mean + explore * standard deviation over
             the readings that do not look like lies: a heuristic, which needs far fewer rounds than
@@ -76,7 +77,8 @@ def maximize(
             certificates hold for any. None: 2 where the model is fitted; with assumptions the
             learner chooses itself, as the theorems want it.
         seed: Of the secret draws and the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading).
+        initial: Readings taken before, as pairs (point, reading). A run that goes on from a file has
+            them already, and refuses others.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
@@ -95,8 +97,6 @@ def maximize(
     if not callable(f):
         raise TypeError(f"f must be callable, got f={f!r}")
     checks.choice("on_error", on_error, ("record", "raise"))
-    if explore is None and assumptions is None:
-        explore = 2.0
     plan = Plan(
         n_rounds,
         corruption,
@@ -108,7 +108,7 @@ def maximize(
         B,
         delta,
         n_init,
-        explore,
+        exploration(explore, assumptions),
     )
     callbacks = tuple(callbacks)
     if file is not None:
@@ -117,7 +117,7 @@ def maximize(
             raise ValueError(f"file must be in a folder that exists, got file={str(file)!r}")
     run = _Run(space, Engine(space.domain, plan, seed), file)
     if file is not None and Path(file).exists():
-        run.resume(seed)
+        run.resume(seed, list(initial))
     else:
         run.give(list(initial))
     with reporter(n_rounds, progress) as report:
@@ -127,9 +127,9 @@ def maximize(
                 report(run.result())
                 result = run.result(anew=bool(callbacks))  # theirs to keep
                 if any([callback(result, trial) for callback in callbacks]):  # all of them hear it
-                    return run.result(is_interrupted=run.n_done < n_rounds)
-        except KeyboardInterrupt:  # it may have hit the engine in the middle: from the trials again
-            return run.result(is_interrupted=True, anew=True)
+                    return run.ended(is_interrupted=run.n_done < n_rounds)
+        except KeyboardInterrupt:
+            return run.ended(is_interrupted=True)
     return run.result()
 
 
@@ -151,14 +151,18 @@ class _Run:
 
     def give(self, readings: list[tuple[Any, Any]]) -> None:
         """Take in readings of the user's, all or none."""
-        for number, (x, y) in enumerate(readings, 1):
-            point = self.engine.domain_point(self.space.given(x))
-            params, y = self.space.shown(point), checks.real("initial reading", y)
-            drawn = self.engine.drawn(number)
-            self.trials.append(Trial(number, point, params, y, drawn, is_given=True))
+        self.trials = self._given(readings)
         for trial in self.trials:
             learn(self.engine, trial)
         self._save()
+
+    def _given(self, readings: list[tuple[Any, Any]]) -> list[Trial]:
+        trials = []
+        for number, (x, y) in enumerate(readings, 1):
+            point = self.engine.domain_point(self.space.given(x))
+            params, y = self.space.shown(point), checks.real("initial reading", y)
+            trials.append(Trial(number, point, params, y, self.engine.drawn(number), is_given=True))
+        return trials
 
     def round(self, f: Callable[[Any], float], on_error: str) -> Trial:
         """Ask, evaluate, learn, save."""
@@ -211,24 +215,37 @@ class _Run:
             seconds_per_ask=seconds,
         )
 
-    def resume(self, seed: Any) -> None:
+    def ended(self, *, is_interrupted: bool) -> Result:
+        """The result, kept in the file too, of a run that may end before its last round."""
+        # Ctrl-C may have hit the engine in the middle: from the trials again.
+        result = self.result(is_interrupted=is_interrupted, anew=True)
+        if self.file is not None:
+            result.save(self.file)
+        return result
+
+    def resume(self, seed: Any, initial: list[tuple[Any, Any]]) -> None:
         """Go on from the file, if it belongs to the same arguments."""
         assert self.file is not None
-        stored = Result.load(self.file)
-        for name, then, now in (
-            ("domain", stored.space.to_plain(), self.space.to_plain()),
-            ("plan", stored.engine.plan.to_plain(), self.engine.plan.to_plain()),
-        ):
-            for key in now:
-                if then.get(key) != now[key]:
+        stored, plan = read(self.file), self.engine.plan
+        for name, now in (("domain", self.space.to_plain()), ("plan", plan.to_plain())):
+            then = stored[name]
+            for key, value in json.loads(json.dumps(now)).items():
+                if then.get(key) != value:
                     raise ValueError(
                         f"{self.file} holds another run: {name} {key} was {then.get(key)!r}, got "
-                        f"{now[key]!r}; use the same arguments, or another file"
+                        f"{value!r}; use the same arguments, or another file"
                     )
-        if seed is not None and Seed.of(seed) != stored.engine.seed:
+        result = Result.of_file(self.file, stored, plan)
+        if seed is not None and Seed.of(seed) != result.engine.seed:
             raise ValueError(f"{self.file} holds a run with another seed; leave the seed out")
-        self.engine = stored.engine
-        self.trials = list(stored.trials)
+        given = [(trial.x.tolist(), trial.y) for trial in result.trials if trial.is_given]
+        if initial and [(trial.x.tolist(), trial.y) for trial in self._given(initial)] != given:
+            raise ValueError(
+                f"{self.file} holds a run with other initial readings, {given}, got "
+                f"initial={initial}; leave them out"
+            )
+        self.engine = result.engine
+        self.trials = list(result.trials)
 
 
 def _number(y: Any) -> Any:

@@ -15,6 +15,11 @@ SHARE = 0.1
 
 UNKNOWN = "unknown"
 
+DELTA = 0.1
+"""Probability with which the guarantee may fail where nothing else is said."""
+
+_NUMBERS = ("n_rounds", "corruption", "known_or_zero", "noise_std", "B", "delta", "n_init", "explore")
+
 _KERNELS = {kind.__name__: kind for kind in (SquaredExponential, Matern, Linear)}
 
 
@@ -36,13 +41,13 @@ class Plan:
     kernel: Kernel | None = None
     noise_std: float | None = None
     B: float | None = None
-    delta: float = 0.1
+    delta: float | None = None
     n_init: int | None = None
     explore: float | None = 2.0
     """Points are chosen by a scout, see Scout, with this beta; None: by the algorithm itself."""
 
     def __post_init__(self) -> None:
-        for name in ("n_rounds", "corruption", "known_or_zero", "noise_std", "B", "n_init", "explore"):
+        for name in _NUMBERS:
             value = getattr(self, name)
             if isinstance(value, np.generic):  # plain numbers can be stored
                 object.__setattr__(self, name, value.item())
@@ -59,13 +64,15 @@ class Plan:
         elif self.corruption is not None:
             checks.real("corruption", self.corruption, at_least=0.0)
         checks.choice("direction", self.direction, ("maximize", "minimize"))
-        checks.real("delta", self.delta, above=0.0, below=1.0)
+        if self.delta is not None:
+            checks.real("delta", self.delta, above=0.0, below=1.0)
         if self.explore is not None:
             checks.real("explore", self.explore, at_least=0.0)
         if self.assumptions is not None:
             if not isinstance(self.assumptions, Assumptions):
                 raise TypeError(f"assumptions must be Assumptions, got {self.assumptions!r}")
-            given = [name for name in ("kernel", "noise_std", "B") if getattr(self, name) is not None]
+            names = ("kernel", "noise_std", "B", "delta")
+            given = [name for name in names if getattr(self, name) is not None]
             if given:
                 raise ValueError(f"assumptions say {given} already, got them besides")
         if self.kernel is not None and not isinstance(self.kernel, Kernel):
@@ -113,6 +120,11 @@ class Plan:
             values["c_max"] = math.inf if values["c_max"] == "inf" else values["c_max"]
             fields["assumptions"] = Assumptions(**values)
         return cls(**fields)
+
+
+def exploration(explore: float | None, assumptions: Assumptions | None) -> float | None:
+    """What explore=None means at a door: 2 where the model is fitted, else the algorithm chooses."""
+    return 2.0 if explore is None and assumptions is None else explore
 
 
 def kernel_to_plain(kernel: Kernel) -> dict[str, Any]:

@@ -39,16 +39,17 @@ def reporter(n_rounds: int, progress: bool | None) -> Iterator[Reporter]:
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
     except ImportError:
         if progress is None:
             yield _quiet
             return
         raise ImportError('a progress bar needs rich: pip install "unbribable[cli]"') from None
     columns = (
-        TextColumn("round"),
-        MofNCompleteColumn(),
-        BarColumn(bar_width=20),
-        TextColumn("{task.description}"),
+        TextColumn("round", table_column=Column(no_wrap=True)),
+        MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=2 * len(str(n_rounds)) + 1)),
+        BarColumn(bar_width=10),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
     )
     with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
         task = bar.add_task("", total=n_rounds)
@@ -71,7 +72,7 @@ def in_a_line(result: "Result") -> str:
         return "no reading yet"
     seconds = result.seconds_per_ask
     return (
-        f"f(x) in ({result.lower:.4g}, {result.upper:.4g}) at the incumbent · "
+        f"f(x) in ({result.lower:.4g}, {result.upper:.4g}) · "
         f"{result.n_suspects} suspicious · "
         f"{0.0 if seconds is None else seconds:.3f} s/ask"
     )

@@ -230,23 +230,22 @@ class Result:
         Raises:
             ValueError: The file is no saved run, or of another format.
         """
+        return cls.of_file(path, read(path))
+
+    @classmethod
+    def of_file(
+        cls, path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | None = None
+    ) -> "Result":
+        """From what `read` found in the file; the plan is the stored one if None."""
         try:
-            stored = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise ValueError(f"{path} must be a run saved by Result.save, got {error}") from None
-        if not isinstance(stored, dict) or stored.get("format") != FORMAT or "trials" not in stored:
-            raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
-        try:
-            return cls._of(stored)
+            return cls._of(stored, plan or Plan.from_plain(stored["plan"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} must be a run saved by Result.save, got {error!r}") from error
 
     @classmethod
-    def _of(cls, stored: dict[str, Any]) -> "Result":
-        """From what `save` stores."""
+    def _of(cls, stored: dict[str, Any], plan: Plan) -> "Result":
         space = Space.from_plain(stored["domain"])
-        seed = Seed.from_plain(stored["seed"])
-        engine = Engine(space.domain, Plan.from_plain(stored["plan"]), seed)
+        engine = Engine(space.domain, plan, Seed.from_plain(stored["seed"]))
         trials: list[Trial] = []
         for plain in stored["trials"]:
             x = np.asarray(plain["x"], dtype=np.float64)
@@ -271,6 +270,24 @@ class Result:
         for trial in self.trials[:n]:
             learn(engine, trial)
         return Result(self.space, engine, self.trials[:n])
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `Result.save` wrote, as plain data.
+
+    Raises:
+        ValueError: The file is no saved run, or of another format.
+    """
+    try:
+        stored = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} must be a run saved by Result.save, got {error}") from None
+    keys = {"domain", "plan", "seed", "trials"}
+    if not isinstance(stored, dict) or stored.get("format") != FORMAT or not keys <= stored.keys():
+        raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
+    if not isinstance(stored["plan"], dict) or set(stored["plan"]) != set(Plan.__dataclass_fields__):
+        raise ValueError(f"{path} must be a run saved by Result.save, got plan={stored['plan']!r}")
+    return stored
 
 
 def learn(engine: Engine, trial: Trial) -> None:

@@ -22,7 +22,7 @@ from optuna.trial import FrozenTrial, TrialState
 from unbribable.decision.draws import Seed
 from unbribable.doors.advice import advise, doubt
 from unbribable.doors.engine import Engine
-from unbribable.doors.plan import Plan
+from unbribable.doors.plan import Plan, exploration
 from unbribable.integrations.optuna_advice import StudyRecommendation, StudySuspect, study_suspects
 from unbribable.integrations.optuna_history import Histories, History
 from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
@@ -36,7 +36,6 @@ from unbribable.integrations.optuna_terms import (
     wait_for_starter,
 )
 from unbribable.model import checks
-from unbribable.model.dimensions import plain_value
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
 
@@ -76,7 +75,7 @@ class UnbribableSampler(BaseSampler):
             order of their names; a choice among more than two takes one coordinate each.
         noise_std: Kept while the rest is fitted.
         B: Bound on the RKHS norm, kept while the rest is fitted.
-        delta: Probability with which the guarantee may fail.
+        delta: Probability with which the guarantee may fail, 0.1 by default; assumptions say their own.
         n_init: Trials of the initial design, 2 d + 4 by default; none where assumptions are given.
         explore: Points are chosen by a scout that maximises mean + explore * standard deviation over
             the trials that do not look like lies: a heuristic, which needs far fewer trials than the
@@ -104,26 +103,24 @@ class UnbribableSampler(BaseSampler):
         kernel: Kernel | None = None,
         noise_std: float | None = None,
         B: float | None = None,
-        delta: float = 0.1,
+        delta: float | None = None,
         n_init: int | None = None,
         explore: float | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,
         seed: Any = None,
         reveal: str = BEFORE,
     ) -> None:
-        if explore is None and assumptions is None:
-            explore = 2.0
         self._plan = Plan(
             checks.integer("n_trials", n_trials, at_least=1),
-            plain_value(corruption),
-            plain_value(known_or_zero),
+            corruption,
+            known_or_zero,
             assumptions=assumptions,
             kernel=kernel,
-            noise_std=plain_value(noise_std),
-            B=plain_value(B),
-            delta=plain_value(delta),
-            n_init=plain_value(n_init),
-            explore=plain_value(explore),
+            noise_std=noise_std,
+            B=B,
+            delta=delta,
+            n_init=n_init,
+            explore=exploration(explore, assumptions),
         )
         self._search_space = None if search_space is None else storable(search_space)
         self._reveal = checks.choice("reveal", reveal, (BEFORE, AFTER))

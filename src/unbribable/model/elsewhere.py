@@ -3,9 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cho_solve
 
 from unbribable.model.checks import Floats
 from unbribable.model.posterior import Posterior
+
+PREC_MAX = 2e4
+"""Largest prec for which rounding of R, which grows like prec^2, does not matter."""
+
+M_FACTORED = 512
+"""Points read beyond which precision is not worth a factorisation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,25 +36,34 @@ class Elsewhere:
 
         mu(x) = w' ybar,   var(x) = k(x, x) - w' k_u(x),   noise_var(x) = sum_j prec[j] R[j, x]^2
 
-    A point costs O(m^2), no factorisation is made; rounding grows like prec^2, so for choices only. A
-    variance below what float64 resolves is given that. Good until the posterior's next reading.
+    A point costs O(m^2). Without a factorisation rounding grows like prec^2, so one is made where prec
+    is large (and m is not). A variance below what float64 resolves is given that. Good until the
+    posterior's next reading.
     """
 
     def __init__(self, posterior: Posterior) -> None:
         self._kernel = posterior.kernel
         self._posterior = posterior
         self._u: Floats = posterior.X[posterior.u]
-        self._S: Floats = posterior.covariance_of_read()
         self._prec: Floats = posterior.prec.copy()
-        self._ybar: Floats = posterior.ybar
         self._resolution = 4.0 * posterior.m * float(np.finfo(float).eps)
-        self._pull: Floats = self._prec * (self._ybar - posterior.mu[posterior.u])  # A^-1 ybar
+        is_precise = 0 < posterior.m <= M_FACTORED and float(self._prec.max()) > PREC_MAX
+        self._factor = posterior.factor() if is_precise else None
+        if self._factor is None:
+            pull = self._prec * (posterior.ybar - posterior.mu[posterior.u])
+        else:
+            pull = cho_solve(self._factor, posterior.ybar)
+        self._pull: Floats = pull  # A^-1 ybar, A = K + diag(1 / prec)
 
     def at(self, X: Floats) -> Belief:
         """What is believed at the points X, (k, d)."""
         cross = self._kernel(self._u, X)
-        columns = self._posterior.columns_for(cross)
-        weights = self._prec[:, None] * columns
+        if self._factor is None:
+            columns = self._posterior.columns_for(cross)
+            weights = self._prec[:, None] * columns
+        else:
+            weights = cho_solve(self._factor, cross)
+            columns = weights / self._prec[:, None]
         var = self._kernel.diag(X) - np.einsum("jx,jx->x", weights, cross)
         var = np.maximum(var, np.minimum(self._resolution, self._kernel.diag(X)))
         noise_var = np.einsum("jx,jx->x", weights, columns)
@@ -61,6 +77,9 @@ class Elsewhere:
 
     def gradient_along(self, x: Floats, push: Floats) -> Floats:
         """Derivative in x of push' R[:, x] at one point, (d,), for coefficients push, (m,)."""
-        push = push - self._prec * (self._S @ push)  # R[:, x] = (1 - S prec) k_u(x)
+        if self._factor is None:  # R[:, x] = (1 - S prec) k_u(x), S = R[:, u]
+            push = push - self._prec * (self._posterior.covariance_of_read() @ push)
+        else:
+            push = cho_solve(self._factor, push / self._prec)
         along: Floats = push @ self._kernel.gradient(self._u, x)
         return along

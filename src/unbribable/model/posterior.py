@@ -192,7 +192,7 @@ class Posterior:
         if not self.m:
             return np.zeros(len(X)), self.kernel.diag(X)
         cross = self.kernel(self.X[self.u], X)
-        solved = cho_solve(self._factor(), cross)
+        solved = cho_solve(self.factor(), cross)
         return self.ybar @ solved, self.kernel.diag(X) - np.einsum("jx,jx->x", cross, solved)
 
     def covariance_of_read(self) -> Floats:
@@ -228,7 +228,7 @@ class Posterior:
         witness = u[-1:]
         cross = self.kernel(X[u], np.concatenate([new, X[witness]]))
         if self._is_careful and self.m and self.prec.max() > 1e3:  # var multiplies the error once more
-            columns = cho_solve(self._factor(), cross) / self.prec[:, None]
+            columns = cho_solve(self.factor(), cross) / self.prec[:, None]
         else:
             columns = self.columns_for(cross, by_rows=self.m > 512 and len(new) < 4)
         error = np.abs(columns[:, len(new) :] - self._column(witness))
@@ -258,7 +258,7 @@ class Posterior:
         """Largest relative difference of var to the m x m form at the points read with k(x, x) > 0."""
         if not self.m:
             return 0.0
-        inverse, _ = dpotri(self._factor()[0], lower=1)
+        inverse, _ = dpotri(self.factor()[0], lower=1)
         expected = (1.0 - np.diag(inverse) / self.prec) / self.prec
         error = np.abs(self.var[self.u] - expected)
         error /= np.maximum(np.abs(expected), np.finfo(float).tiny)
@@ -268,7 +268,7 @@ class Posterior:
         """Recompute R, mu, var, noise_var and gain from (u, prec, ybar). O(m^2 n)."""
         if not self.m:
             return
-        factor = self._factor()
+        factor = self.factor()
         u, prec, ybar = self.u, self.prec, self.ybar
         self._n_deferred, self._S = 0, None
         for start in range(0, len(self.X), _BLOCK):
@@ -312,7 +312,8 @@ class Posterior:
             buffer[: self.m, :n_old] = self._buffer[: self.m]
             self._buffer, self._steps = buffer, np.zeros((len(self._steps), n_new))
 
-    def _factor(self) -> tuple[Floats, bool]:
+    def factor(self) -> tuple[Floats, bool]:
+        """Cholesky factor of K + diag(1 / prec) over the points read, for cho_solve. O(m^3)."""
         system = self.kernel(self.X[self.u], self.X[self.u])
         system[np.diag_indices(self.m)] += 1.0 / self.prec
         try:
