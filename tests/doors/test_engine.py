@@ -164,7 +164,7 @@ def test_the_model_comes_with_the_last_reading_of_the_design() -> None:
 
 @pytest.mark.parametrize("n_design", [0, 1, 4, 6, 8, 63, 64, 100, 511, 512, 513, 700])
 def test_fits_are_made_where_the_naive_loop_makes_them(n_design: int) -> None:
-    """One reading after the other: grown by a fourth and by four, from 64 on doubled, till 512."""
+    """One reading after the other: each one, from 64 on grown by an eighth, till 512."""
     fitted_at: int | None = None
     for n in range(2500):
         if fitted_at is None:
@@ -172,8 +172,7 @@ def test_fits_are_made_where_the_naive_loop_makes_them(n_design: int) -> None:
         elif fitted_at > 512:
             is_due = False
         else:
-            growth = n - fitted_at
-            is_due = growth >= fitted_at if fitted_at >= 64 else growth >= max(4, fitted_at // 4)
+            is_due = fitted_at < 64 or n - fitted_at >= fitted_at // 8
         fitted_at = n if is_due else fitted_at
         assert last_fit_point(n, n_design) == fitted_at
 
@@ -198,7 +197,7 @@ def test_the_engine_fits_at_these_points_and_no_others(monkeypatch: pytest.Monke
         engine.tell(t, GRID.points[t % 21], 0.1)
         assert (engine.assumptions is None) == (t < 6)
         assert engine.units.scale == (1.0 if t < 6 else calls[-1])
-    assert calls == [6, 10, 14, 18, 22, 27, 33, 41, 51, 63, 78]
+    assert calls == [*range(6, 65), 72, 81]
 
 
 def test_catching_up_costs_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +206,7 @@ def test_catching_up_costs_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     for t in range(1, 90):
         engine.tell(t, GRID.points[t % 21], 0.1)
     assert engine.assumptions is not None
-    assert calls == [78]
+    assert calls == [81]
 
 
 def test_given_assumptions_are_never_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,12 +315,12 @@ def test_a_reading_that_was_cut_is_judged_by_what_was_told() -> None:
             assert f"[{low:.3g}, {high:.3g}]" in suspect.evidence[0]
 
 
-@pytest.mark.parametrize("explore", [None, 2.0])
+@pytest.mark.parametrize(("explore", "C"), [(None, 0.5), (2.0, 1.0)])
 def test_fast_and_slow_are_drawn_anew_when_a_fit_changes_the_share_of_slow(
-    explore: float | None,
+    explore: float | None, C: float
 ) -> None:
     """From less than always to always: nobody is "fast" any more, whatever was noted before."""
-    engine = Engine(BOX, Plan(40, known_or_zero=0.5, explore=explore), seed=0)
+    engine = Engine(BOX, Plan(40, known_or_zero=C, explore=explore), seed=0)
     noted = set()
     for t in range(1, 25):
         asked = engine.ask(t)

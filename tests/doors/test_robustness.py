@@ -164,10 +164,6 @@ def test_with_a_known_budget_the_learner_itself_withstands_a_decoy() -> None:
     assert trusting.regret_bound is None
 
 
-@pytest.mark.xfail(
-    reason="the fit calls both readings lies and cuts them; the peak is never looked at again",
-    strict=True,
-)
 def test_a_narrow_peak_on_which_two_readings_agree_is_no_lie() -> None:
     """Nobody lies. The design hits the slope, the scout reads it again, and both say 0.54."""
     rng = np.random.default_rng(5)

@@ -137,7 +137,7 @@ def test_a_quarter_of_lies_at_one_side_do_not_take_over() -> None:
     y[::4] = 1e5
     bribed = fit(U, y)
     assert bribed.center == pytest.approx(honest.center, abs=2.0 * float(honest.scale))
-    assert bribed.scale == pytest.approx(honest.scale, rel=1.0)
+    assert bribed.scale == pytest.approx(honest.scale, rel=2.0)
 
 
 def test_flipped_readings_among_many_are_seen_and_an_ordinary_fit_takes_them_for_noise() -> None:

@@ -265,8 +265,8 @@ class Engine:
 def last_fit_point(n: int, n_design: int) -> int | None:
     """The last number of readings, at most n, at which the model is fitted; None before the first.
 
-    From n_design on, each time their number has grown by a fourth (and by four), beyond 64 when it
-    has doubled; the first number beyond 512 is the last.
+    From n_design on after every reading up to 64, then each time their number has grown by an
+    eighth; the first number beyond 512 is the last.
     """
     if n < n_design:
         return None
@@ -275,7 +275,7 @@ def last_fit_point(n: int, n_design: int) -> int | None:
         at = following
         if at > 512:
             break
-        following = at + (max(4, at // 4) if at < 64 else at)
+        following = at + (1 if at < 64 else at // 8)
     return at
 
 
