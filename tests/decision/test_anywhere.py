@@ -210,6 +210,39 @@ def test_both_branches_of_the_tight_noise_part_have_their_gradient() -> None:
         np.testing.assert_allclose(gradient, (ahead - behind) / (2.0 * h), rtol=1e-4, atol=1e-5)
 
 
+@ALL
+@pytest.mark.parametrize("kernel", [KERNELS["se"], KERNELS["matern-5/2"], KERNELS["linear"]])
+def test_beside_pending_queries_the_width_shrinks_with_sigma_and_so_does_the_gradient(
+    words: dict[str, Any], kernel: Callable[[int], Any]
+) -> None:
+    rng = np.random.default_rng(7)
+    X, lam, t = rng.random((10, 2)), 0.05, 14
+    design = Design(kernel(2), X, lam, rng.integers(0, 10, t), np.full(t, lam), rng)
+    y, pending, U = rng.uniform(-1.0, 1.0, t), rng.random((3, 2)), rng.uniform(0.05, 0.95, (8, 2))
+    instance = learned(design, y, words, 1.5)
+    instance.expect(list(pending))
+    anywhere, h = Anywhere(instance), 1e-5
+    points = np.concatenate([X[design.indices], pending])
+    var = []
+    for seen in (points[:t], points):
+        cross = design.kernel(seen, U)
+        solved = np.linalg.solve(design.kernel(seen, seen) + lam * np.eye(len(seen)), cross)
+        var.append(design.kernel.diag(U) - np.sum(cross * solved, axis=0))
+    belief = dense(design, y, words, 1.5, U)
+    expected = belief.mu + 2.0 * np.sqrt(var[1] / var[0]) * belief.width
+    np.testing.assert_allclose(anywhere.ucb(U, 2.0, anywhere.expected), expected, rtol=1e-6)
+    assert (expected < belief.mu + 2.0 * belief.width).all()
+    n_smooth = 0
+    for u in U:
+        value, gradient = anywhere.ucb_and_gradient(u, 2.0, anywhere.expected)
+        around = [u + sign * h * np.eye(2) for sign in (1.0, -1.0)]
+        ahead, behind = (anywhere.ucb(points, 2.0, anywhere.expected) for points in around)
+        kink = np.abs(ahead + behind - 2.0 * value) / h
+        assert (np.abs(gradient - (ahead - behind) / (2.0 * h)) <= kink + 1e-5).all()
+        n_smooth += int((kink < 1e-2).sum())
+    assert n_smooth >= 8
+
+
 # --- the knapsack ----------------------------------------------------------------------------------
 
 

@@ -57,12 +57,16 @@ def fields(query: ub.Query) -> dict[str, Any]:
     return {**vars(query), "x": query.x.tolist(), "u": query.u.tolist()}
 
 
-def dense_var(algorithm: Any, label: str, pending: list[Floats]) -> Floats:
-    """An instance's variance at the candidates if the pending points were told to it: raw readings."""
-    U = algorithm.candidates.coordinates
+def dense_var(algorithm: Any, label: str, pending: list[Floats], at: Floats | None = None) -> Floats:
+    """An instance's variance if the pending points were told to it: raw readings.
+
+    At the candidates, or at the points `at`.
+    """
+    U = algorithm.candidates.coordinates if at is None else at
+    coordinates = algorithm.candidates.coordinates
     learns = {"all": ("fast", "slow", "all")}.get(label, (label,))
     read = [reading for reading in algorithm.readings if reading.instance in learns]
-    points = np.array([U[reading.index] for reading in read] + pending).reshape(-1, 2)
+    points = np.array([coordinates[reading.index] for reading in read] + pending).reshape(-1, 2)
     lams = np.array([reading.lam for reading in read] + [ASSUMED.lam] * len(pending))
     cross = KERNEL(points, U)
     var: Floats = 1.0 - np.sum(cross * np.linalg.solve(KERNEL(points, points) + np.diag(lams), cross), 0)
@@ -92,20 +96,32 @@ def test_the_choice_reckons_with_the_variance_that_dense_solves_leave(
 ) -> None:
     """The width counts by sqrt(var' / var), var' with all pending points among the readings."""
     algorithm = played(name, domain, **words)
-    players = set()
+    players, n_polished = set(), 0
     algorithm.ask()
     for _ in range(8):
         pending = [query.u for query in algorithm.pending]
         query = algorithm.ask()
         ucb = ucb_with(algorithm, query.instance, pending)
-        assert query.index is not None
-        assert query.ucb == pytest.approx(ucb[query.index], rel=1e-9)
-        assert query.ucb == pytest.approx(ucb.max(), rel=1e-9)
+        if query.index is not None:
+            assert query.ucb == pytest.approx(ucb[query.index], rel=1e-9)
+            assert query.ucb == pytest.approx(ucb.max(), rel=1e-9)
+        else:
+            at = query.u[None, :]
+            ratio = dense_var(algorithm, query.instance, pending, at) / dense_var(
+                algorithm, query.instance, [], at
+            )
+            alpha = 2.0 if query.instance.startswith(("slow", "layer")) else 1.0
+            own = query.mu + alpha * float(np.sqrt(ratio[0])) * query.width
+            n_polished += 1
+            assert ucb.max() < query.ucb <= own + 1e-9
+            if query.instance != "fast":  # whom slow's bound may cap
+                assert query.ucb == pytest.approx(own, rel=1e-7)
         for label, instance in algorithm.instances.items():
             ratio = dense_var(algorithm, label, pending) / dense_var(algorithm, label, [])
             np.testing.assert_allclose(instance.shrink, np.sqrt(ratio), rtol=1e-7)
         players.add(query.instance)
     assert len(players) == {"fast-slow": 2, "layered": 3}.get(name, 1)
+    assert (n_polished > 0) == isinstance(domain, ub.Box)
 
 
 @EVERYWHERE

@@ -346,15 +346,15 @@ class Algorithm(Learner):
     def _polished(self, k: int) -> Atom:
         """The k-th atom; on a Box moved to where a local search from the best candidates ends.
 
-        Not while queries are pending: they are reckoned with at the candidates only. Nor beyond
-        M_POLISHED points read: the candidates lie densely by then, and a search costs O(m^2) a step.
+        Not beyond M_POLISHED points read: the candidates lie densely by then, and a search costs
+        O(m^2) a step.
         """
         atom = self._current_atoms()[k]
         box = self.candidates.box
         player = self.instances[atom.player]
         is_revisit = bool(self.options.revisit) and atom.index in player.posterior.u
         is_large = player.posterior.m > M_POLISHED
-        if box is None or self._is_parallel or is_revisit or is_large:
+        if box is None or is_revisit or is_large:
             return atom
         if k not in self._final:
             rule, hopes = self._rule(atom)

@@ -5,6 +5,7 @@ import numpy as np
 from unbribable.decision.instance import Instance
 from unbribable.model.checks import Floats
 from unbribable.model.elsewhere import Belief, Elsewhere
+from unbribable.model.expected import Expected
 from unbribable.model.kernels import Kernel
 from unbribable.model.posterior import DRIFT_TOLERANCE
 from unbribable.theory.widths import knapsack, rkhs_bias, shift_capped, shift_exact, shift_paper
@@ -40,15 +41,25 @@ class Anywhere:
         ucb = float(self.ucb(u[None, :], 1.0)[0])
         return float(belief.mu[0]), float(np.sqrt(max(belief.var[0], 0.0))), ucb - float(belief.mu[0])
 
-    def ucb(self, U: Floats, alpha: float) -> Floats:
-        """mu + alpha * width at the points U, (k, d)."""
+    @property
+    def expected(self) -> Expected | None:
+        """The pending queries that the instance's choice reckons with, if any."""
+        return self._instance.expected
+
+    def ucb(self, U: Floats, alpha: float, expected: Expected | None = None) -> Floats:
+        """mu + alpha * width at the points U, (k, d); the width by the share that `expected` leaves."""
         belief = self._elsewhere.at(U)
         sigma = np.sqrt(np.maximum(belief.var, 0.0))
         noise = self._instance.noise_at(sigma, belief.var, belief.noise_var)
-        return belief.mu + alpha * (noise + self._shift(belief, sigma))
+        width = noise + self._shift(belief, sigma)
+        if expected is not None:
+            width *= expected.shrink(U, belief.columns, belief.var)
+        return belief.mu + alpha * width
 
-    def ucb_and_gradient(self, u: Floats, alpha: float) -> tuple[float, Floats]:
-        """mu + alpha * width at one point, (d,), and its gradient (at a kink, of the active branch)."""
+    def ucb_and_gradient(
+        self, u: Floats, alpha: float, expected: Expected | None = None
+    ) -> tuple[float, Floats]:
+        """`ucb` at one point, (d,), and its gradient (at a kink, of the active branch)."""
         belief = self._elsewhere.at(u[None, :])
         sigma = float(np.sqrt(max(belief.var[0], np.finfo(float).tiny)))
         on_sigma, bias = self._noise_branch(belief, sigma)
@@ -70,8 +81,12 @@ class Anywhere:
                 is_pushed = True
         if is_pushed:
             width_ = width_ + self._elsewhere.gradient_along(u, push)
-        value = float(belief.mu[0]) + alpha * (on_sigma * sigma + bias + shift)
-        return value, mu_ + alpha * width_
+        width = on_sigma * sigma + bias + shift
+        if expected is not None:
+            column, var = belief.columns[:, 0], float(belief.var[0])
+            share, share_ = expected.shrink_and_gradient(u, column, var, var_)
+            width, width_ = share * width, share_ * width + share * width_
+        return float(belief.mu[0]) + alpha * width, mu_ + alpha * width_
 
     def _noise_branch(self, belief: Belief, sigma: float) -> tuple[float, float]:
         """The noise part at one point as a factor of sigma, and the bias beside it."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from unbribable.decision.options import Options
 from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.model.expected import Expected
 from unbribable.model.posterior import Posterior
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.exact_shift import ClosedFormShift, ExactShift, Shift
@@ -37,7 +38,8 @@ class Instance:
         shift: Corruption part of the width, known as far as it was needed.
         ucb_bar: Running minimum of mu + width over this instance's clock, (n,).
         lcb_bar: Running maximum of mu - width, (n,).
-        shrink: Factor of the width in the choice: what the pending queries, if any, will leave of sigma.
+        expected: The pending queries that the choice reckons with, if any.
+        shrink: Factor of the width in the choice: what they will leave of sigma.
         is_crossed: Whether lcb_bar has exceeded ucb_bar somewhere: an assumption is false.
     """
 
@@ -70,6 +72,7 @@ class Instance:
         )
         self.sigma: Floats = np.sqrt(self.posterior.var)
         self.noise: Floats = self._noise_width()
+        self.expected: Expected | None = None
         self.shrink: Floats | float = 1.0
         self.shift: Shift
         if is_exact:
@@ -146,17 +149,11 @@ class Instance:
         sigma at x becomes what it will be after them; the width in the choice shrinks by the same
         factor, so that several pending queries spread out. Intervals stay as they are.
         """
-        if not points:
-            self.shrink = 1.0
-            return
-        p, U = self.posterior, np.array(points)
-        cross = p.kernel(U, p.X)
-        cross -= (p.kernel(U, p.X[p.u]) * p.prec) @ p.R
-        columns = p.columns_for(p.kernel(p.X[p.u], U))
-        among = p.kernel(U, U) - (p.kernel(U, p.X[p.u]) * p.prec) @ columns
-        among[np.diag_indices(len(U))] += p.lam
-        left = p.var - np.einsum("px,px->x", cross, np.linalg.solve(among, cross))
-        self.shrink = np.sqrt(np.clip(left / np.maximum(p.var, np.finfo(float).tiny), 0.0, 1.0))
+        self.expected, self.shrink = None, 1.0
+        if points:
+            p = self.posterior
+            self.expected = Expected(p, np.array(points))
+            self.shrink = self.expected.shrink(p.X, p.R, p.var)
 
     def best(self, alpha: float, among: Bools | None = None) -> tuple[int, float]:
         """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].
@@ -185,20 +182,21 @@ class Instance:
         return best, float(ucb[best])
 
     def promising(self, alpha: float, best: int) -> Floats:
-        """mu + alpha * width, (n,), roughly: exact at 64 candidates that lead, a closed form elsewhere.
+        """The ucb of `best`, (n,), roughly: exact at 64 candidates that lead, a closed form elsewhere.
 
         The closed form takes the shift as the multiple of sigma that it is at candidate `best`. It
         ranks starting points for a search, and does not depend on what else was solved before.
         """
-        base: Floats = self.mu + alpha * self.noise
+        factor = alpha * self.shrink
+        base: Floats = self.mu + factor * self.noise
         if self.C == 0.0 or not self.posterior.m:
             return base
         self.shift.resolve(np.array([best]))
         ratio = float(self.shift.high[best] / max(self.sigma[best], np.finfo(float).tiny))
-        ucb = base + alpha * ratio * self.sigma
+        ucb = base + factor * ratio * self.sigma
         top = np.argsort(-ucb, kind="stable")[:64]
         self.shift.resolve(top)
-        ucb[top] = base[top] + alpha * self.shift.high[top]
+        ucb[top] = base[top] + np.broadcast_to(factor, base.shape)[top] * self.shift.high[top]
         return ucb
 
     @staticmethod

@@ -10,6 +10,7 @@ from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.proposal import Atom
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
+from unbribable.model.expected import Expected
 from unbribable.model.kernels import Kernel
 
 N_STARTS = 10
@@ -27,13 +28,15 @@ class Rule:
     """
 
     bounds: tuple[tuple[Anywhere, float], ...]
-    """Instances with the alpha of their upper bound; the least one counts."""
+    """Instances with the alpha of their upper bound; the least one counts. The first is the player, who
+    reckons with pending queries."""
     floors: tuple[tuple[Anywhere, float], ...] = ()
     """Instances with what their upper bound (alpha = 1) must reach: potential maximisers."""
 
     def values(self, U: Floats) -> Floats:
         """The rule at points U, (k, d); -inf where a floor is not reached."""
-        least = np.min([instance.ucb(U, alpha) for instance, alpha in self.bounds], axis=0)
+        ucbs = [instance.ucb(U, alpha, expected) for instance, alpha, expected in self._bounds]
+        least = np.min(ucbs, axis=0)
         for instance, floor in self.floors:
             least[instance.ucb(U, 1.0) < floor] = -np.inf
         values: Floats = least
@@ -41,12 +44,18 @@ class Rule:
 
     def value_and_gradient(self, u: Floats) -> tuple[float, Floats]:
         """The rule at one point without the floors, and the gradient of the bound that is least."""
-        least, gradient = self.bounds[0][0].ucb_and_gradient(u, self.bounds[0][1])
-        for instance, alpha in self.bounds[1:]:
-            value, slope = instance.ucb_and_gradient(u, alpha)
-            if value < least:
-                least, gradient = value, slope
-        return least, gradient
+        found = [
+            instance.ucb_and_gradient(u, alpha, expected) for instance, alpha, expected in self._bounds
+        ]
+        return min(found, key=lambda one: one[0])
+
+    @property
+    def _bounds(self) -> list[tuple[Anywhere, float, Expected | None]]:
+        """With what each reckons with."""
+        return [
+            (instance, alpha, None if k else instance.expected)
+            for k, (instance, alpha) in enumerate(self.bounds)
+        ]
 
     @property
     def n_evaluations(self) -> int:
