@@ -616,6 +616,33 @@ def refute(algorithm: Any, n_rounds: int = 60) -> list[Any]:
     return caught
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda domain, assumed: ub.GPUCB(domain, assumed),
+        lambda domain, assumed: ub.RobustGPUCB(domain, assumed, C=1.0),
+        lambda domain, assumed: ub.FastSlowGPUCB(domain, assumed, C=1.0, seed=1),
+        lambda domain, assumed: ub.LayeredGPUCB(domain, assumed, T=2, seed=1),
+    ],
+    ids=["gp-ucb", "robust", "fast-slow", "layered"],
+)
+def test_readings_that_agree_on_more_than_f_can_be_refute_the_assumptions(
+    make: Any, sign: float
+) -> None:
+    """Some function fits them, but none that is bounded by B0."""
+    domain = ub.Grid([[0.0], [1.0]])
+    assumed = ub.Assumptions(ub.Matern(2.5, 0.5), B=20.0, B0=1.0, noise_std=0.1, lam=0.1)
+    algorithm = make(domain, assumed)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for k in range(400):
+            algorithm.tell(x=domain.points[k % 2], y=sign * 4.0)
+    assert [warning.category for warning in caught] == [ub.AssumptionsRefuted]
+    assert all((i.lcb_bar <= i.ucb_bar + assumed.tolerance).all() for i in algorithm.instances.values())
+    assert algorithm.recommend().regret_bound is None
+
+
 @ALL
 def test_refuted_assumptions_are_said_once_and_void_every_certificate(
     make: Callable[..., Any],

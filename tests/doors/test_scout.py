@@ -9,7 +9,7 @@ import pytest
 import unbribable as ub
 from doors.scripted import ASSUMED, GRID, wave
 from unbribable.doors import scout as module
-from unbribable.doors.scout import LARGEST_SHARE, Reading, Scout, last_bulk, last_look
+from unbribable.doors.scout import LARGEST_SHARE, N_HELD, Reading, Scout, held, last_bulk, last_look
 
 SHARP = ub.Assumptions(ASSUMED.kernel, B=2.0, B0=1.2, noise_std=0.05, lam=0.01)
 SPREAD = [0, 2, 4, 5, 6, 8, 10, 12, 14, 15, 17, 18, 20]
@@ -209,12 +209,25 @@ def test_flags_are_set_at_these_numbers_and_at_no_others(
 
 
 def test_a_long_history_is_learned_at_once_where_the_naive_loop_says() -> None:
-    """From 256 on, each time it has grown by a fourth."""
+    """From 256 on, each time it has grown by a fourth, or by 256."""
     learned_at = 0
-    for n in range(1500):
-        if n >= 256 and (not learned_at or n - learned_at >= learned_at // 4):
+    for n in range(3000):
+        if n >= 256 and (not learned_at or n - learned_at >= min(256, learned_at // 4)):
             learned_at = n
         assert last_bulk(n) == learned_at
+
+
+def test_of_a_long_history_as_many_are_held_as_can_be_learned_from_all_of_its_rounds() -> None:
+    """In their order, the first and the last among them, whatever they say."""
+    for n in (1, N_HELD, N_HELD + 1, 3000):
+        history = [(t, np.array([0.0]), 1.0) for t in range(1, n + 1)]
+        kept = [t for t, _, _ in held(history)]
+        assert len(kept) == min(n, N_HELD)
+        assert len(set(kept)) == len(kept)
+        assert kept[0] == 1
+        assert kept[-1] == n
+        assert np.diff(kept).max(initial=1) <= -(-n // N_HELD)
+        assert kept == sorted(kept)
 
 
 def test_catching_up_with_a_long_history_is_going_along() -> None:

@@ -8,7 +8,7 @@ from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.proposal import Atom
-from unbribable.decision.recommend import Guarantee
+from unbribable.decision.recommend import Guarantee, ValidBounds
 from unbribable.decision.rule import Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -144,9 +144,7 @@ class FastSlowGPUCB(Algorithm):
                 self.detected = t
 
     def _is_refuted(self) -> bool:
-        lower = np.maximum(self._slow.lcb_bar, self._all.lcb_bar)
-        upper = np.minimum(self._slow.ucb_bar, self._all.ucb_bar)
-        return bool((lower > upper + self.assumptions.tolerance).any())
+        return ValidBounds.of([self._slow, self._all], self.assumptions).is_refuted
 
     def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
         threat = checks.choice(

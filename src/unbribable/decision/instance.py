@@ -40,7 +40,8 @@ class Instance:
         lcb_bar: Running maximum of mu - width, (n,).
         expected: The pending queries that the choice reckons with, if any.
         shrink: Factor of the width in the choice: what they will leave of sigma.
-        is_crossed: Whether lcb_bar has exceeded ucb_bar somewhere: an assumption is false.
+        is_crossed: Whether lcb_bar has exceeded ucb_bar or B0 somewhere, or ucb_bar fallen below -B0: an
+            assumption is false.
     """
 
     def __init__(
@@ -276,7 +277,10 @@ class Instance:
             )
             self.ucb_bar[where[is_lower]] = ucb[is_lower]
             self.lcb_bar[where[is_higher]] = lcb[is_higher]
-        may_cross = self.lcb_bar > self.ucb_bar
-        if not self.is_crossed and may_cross[may_cross.argmax()]:
-            gap = float(np.max(self.lcb_bar - self.ucb_bar))
-            self.is_crossed = gap > self.assumptions.tolerance
+        if not self.is_crossed:
+            B0, tolerance = self.assumptions.B0, self.assumptions.tolerance
+            self.is_crossed = bool(
+                float(self.lcb_bar.max()) > B0 + tolerance
+                or float(self.ucb_bar.min()) < -B0 - tolerance
+                or (self.lcb_bar > self.ucb_bar + tolerance).any()
+            )

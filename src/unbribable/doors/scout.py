@@ -20,6 +20,9 @@ LARGEST_SHARE = 0.2
 LAM = 1e-4
 """Smallest fictitious noise."""
 
+N_HELD = 1024
+"""Readings that are learned anew at once, at most."""
+
 Reading = tuple[int, Floats, float]
 """Round, point as the kernel sees it, value in model units."""
 
@@ -30,7 +33,7 @@ class Scout:
     It maximises mean + beta * sigma, with the readings that are not flagged as suspicious. A flagged
     reading that would be the best of all is read again first: true or false, that settles it. Flags
     are set after every reading up to fifty, then each time their number has grown by a fiftieth, and
-    for the last time at nearly 2 000: they cost O(m^3).
+    for the last time at nearly 2 000: they cost O(m^3). Of a longer history it holds about N_HELD.
     """
 
     def __init__(self, domain: Grid | Box, assumptions: Assumptions, beta: float) -> None:
@@ -58,7 +61,7 @@ class Scout:
             self._player = self._new_player()
             kept = [reading for reading in self._readings[:bulk] if reading[0] not in left_out]
             if kept:
-                self._player.learn_all(kept)
+                self._player.learn_all(held(kept))
             n = bulk
         self._learn(self._readings[n:])
 
@@ -118,10 +121,21 @@ def last_look(n: int) -> int:
 def last_bulk(n: int) -> int:
     """The last number of readings, at most n, at which all of them are learned anew at once.
 
-    From 256 on, each time it has grown by a fourth. One by one, a long history would take hours.
+    From 256 on, each time it has grown by a fourth, or by 256. One by one, a long history would take
+    hours.
     """
     at, following = 0, 256
     while following <= n:
         at = following
-        following = at + at // 4
+        following = at + min(at // 4, 256)
     return at
+
+
+def held(readings: Sequence[Reading]) -> list[Reading]:
+    """The readings that a choice rests on: all, or N_HELD of a long history, evenly over the rounds.
+
+    Learning all would take O(n^3). Their values do not enter: picking high readings would favour
+    those that noise has raised.
+    """
+    n = len(readings)
+    return [readings[k] for k in np.linspace(0, n - 1, min(n, N_HELD)).astype(int)]
