@@ -5,7 +5,8 @@ that is there already is not played again, so an interrupted run goes on where i
 ours is played again when our code has changed, a game of a rival when its library has.
 
 What all methods of a seed share: the function, the noise of each round, and the rounds in which the
-reading is replaced by a lie. Nobody is told which ones these are.
+reading is replaced by a lie. Nobody is told which ones these are. BoTorch starts from the same points
+as we do: on a function with two peaks, much depends on them.
 """
 
 import argparse
@@ -31,6 +32,7 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 import unbribable as ub
+from unbribable.doors.engine import Engine
 from unbribable.doors.plan import Plan
 from unbribable.world.test_functions import TEST_FUNCTIONS, TestFunction
 
@@ -97,9 +99,14 @@ class Game:
         return ROUNDS[self.function]
 
     @property
-    def n_init(self) -> int:
-        """Readings of our initial design; BoTorch gets as many."""
-        return Plan(n_rounds=self.T).n_design(self.test.d)
+    def box(self) -> ub.Box:
+        """Where to search."""
+        return ub.Box(self.test.low, self.test.high)
+
+    def design(self) -> np.ndarray:
+        """The points of our initial design, from which BoTorch starts too."""
+        engine = Engine(self.box, Plan(n_rounds=self.T), self.seed)
+        return np.array([engine.ask(t).x for t in range(1, engine.n_design + 1)])
 
     def f(self, x: Any) -> float:
         """The true value."""
@@ -137,14 +144,13 @@ def ours(game: Game) -> Found:
         if result.engine.algorithm is not None:
             budgets.append(float(result.engine.algorithm.C * result.engine.units.scale))
 
-    box = ub.Box(game.test.low, game.test.high)
     words: Any = {"callbacks": [note_budget], "on_error": "raise", "progress": False}
-    result = ub.maximize(game.read, box, game.T, seed=game.seed, **words)
+    result = ub.maximize(game.read, game.box, game.T, seed=game.seed, **words)
     return {"maximize": result.x, "budget": (min(budgets), budgets[-1])}
 
 
 def botorch_ucb(game: Game) -> Found:
-    """The standard loop: refit every round, mean + 2 sd, a Sobol design as large as ours.
+    """The standard loop: refit every round, mean + 2 sd, from our initial design.
 
     Matern 5/2 with a lengthscale per coordinate, as in our fit, under BoTorch's own lengthscale prior.
     """
@@ -155,7 +161,6 @@ def botorch_ucb(game: Game) -> Found:
     from botorch.models.transforms import Normalize, Standardize
     from botorch.models.utils.gpytorch_modules import get_covar_module_with_dim_scaled_prior
     from botorch.optim import optimize_acqf
-    from botorch.utils.sampling import draw_sobol_samples
     from gpytorch.mlls import ExactMarginalLogLikelihood
 
     torch.manual_seed(game.seed)
@@ -173,9 +178,9 @@ def botorch_ucb(game: Game) -> Found:
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model
 
-    X = draw_sobol_samples(bounds, n=game.n_init, q=1, seed=game.seed)[:, 0]
+    X = torch.tensor(game.design(), dtype=torch.float64)
     y = torch.tensor([[game.read(x)] for x in X.numpy()], dtype=torch.float64)
-    for _ in range(game.n_init, game.T):
+    for _ in range(len(X), game.T):
         ucb = UpperConfidenceBound(fitted(), beta=4.0)  # beta multiplies the variance
         x, _ = optimize_acqf(ucb, bounds=bounds, q=1, num_restarts=5, raw_samples=128)
         X = torch.cat([X, x])
@@ -228,8 +233,10 @@ Job = tuple[str, str, int, str]
 @cache
 def made_by(method: str) -> str:
     """What a method's games depend on: the version of its library, or a hash of our code."""
+    if method == "BoTorch":
+        return f"{version('botorch')}, our design"
     if method != "maximize":
-        return version(method.split()[0].lower())
+        return version("optuna")
     root = Path(ub.__file__).parent
     parts = ("decision", "doors", "model", "theory", "world")
     files = sorted(file for part in parts for file in (root / part).rglob("*.py"))
@@ -429,7 +436,7 @@ def report(results: Results, functions: list[str], n_seeds: int) -> str:
         "Every method meets the same noise and the same lies, each within the range of the function: "
         "the reading flipped about the middle of the range, or replaced by the end of the range that is "
         "further from the truth. `maximize` and Optuna have default arguments. BoTorch: Matern 5/2 with "
-        "its own lengthscale prior, refitted every round, mean + 2 sd, a Sobol design as large as ours, "
+        "its own lengthscale prior, refitted every round, mean + 2 sd, the same initial design as ours, "
         "5 restarts from 128 raw samples. *best* and Optuna recommend the point of the best reading, "
         "*mean* the point read whose posterior mean is best."
     )

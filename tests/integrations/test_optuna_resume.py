@@ -207,7 +207,7 @@ def test_from_study_refuses_a_study_of_another_sampler():
     [
         ({"n_trials": 50}, r"n_trials must be .* n_trials=40, got n_trials=50; go on with the same"),
         ({"corruption": "unknown"}, r"corruption must be .* corruption=1\.5, got corruption='unknown'"),
-        ({"delta": 0.2}, r"delta must be .* delta=0\.1, got delta=0\.2"),
+        ({"n_init": 3}, r"n_init must be .* n_init=None, got n_init=3"),
         ({"assumptions": None}, r"assumptions must be .* assumptions=\{.*\}, got assumptions=None"),
         ({"search_space": None}, r"search_space must be .*, got search_space=None"),
         ({"seed": 6}, r"seed must be .* seed=\{'entropy': 5, .*, got seed=\{'entropy': 6"),
