@@ -33,6 +33,7 @@ from threadpoolctl import threadpool_limits
 
 import unbribable as ub
 from unbribable.doors.engine import Engine
+from unbribable.doors.plan import SHARE as ALLOWED
 from unbribable.doors.plan import Plan
 from unbribable.world.test_functions import TEST_FUNCTIONS, TestFunction
 
@@ -132,21 +133,25 @@ class Game:
 # --- the methods: what each recommends after the last round ------------------------------------------
 
 Found = dict[str, Any]
-"""Recommended points by name, and under "budget" the lies our run allowed for, in units of the readings
-(the least of all its fits, and that of the last)."""
+"""Recommended points by name; of ours also the result, under "result"."""
 
 
 def ours(game: Game) -> Found:
     """One call, with default arguments."""
-    budgets = []
-
-    def note_budget(result: ub.Result, _: ub.Trial) -> None:
-        if result.engine.algorithm is not None:
-            budgets.append(float(result.engine.algorithm.C * result.engine.units.scale))
-
-    words: Any = {"callbacks": [note_budget], "on_error": "raise", "progress": False}
+    words: Any = {"on_error": "raise", "progress": False}
     result = ub.maximize(game.read, game.box, game.T, seed=game.seed, **words)
-    return {"maximize": result.x, "budget": (min(budgets), budgets[-1])}
+    return {"maximize": result.x, "result": result}
+
+
+def budgets_of(result: ub.Result) -> tuple[float, float]:
+    """The lies a run allowed for, in units of the readings: the least of all its fits, and the last."""
+    engine = Engine(result.engine.domain, result.engine.plan, result.engine.seed)
+    budgets = []
+    for told in result.engine.told:
+        engine.tell(told.t, told.x, told.y)
+        if engine.assumptions is not None:
+            budgets.append(ALLOWED * engine.plan.n_rounds * engine.assumptions.cap * engine.units.scale)
+    return min(budgets), budgets[-1]
 
 
 def botorch_ucb(game: Game) -> Found:
@@ -263,7 +268,8 @@ def play(job: Job) -> dict[str, Any]:
     seconds = time.process_time() - start
     assert game.t == game.T
     low, high = value_range(function)
-    budget = found.pop("budget", None)
+    result = found.pop("result", None)
+    budget = None if result is None or setting == "clean" else budgets_of(result)
     return {
         "function": function,
         "setting": setting,
