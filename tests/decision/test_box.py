@@ -210,12 +210,14 @@ def test_certified_gains_are_refused_on_a_box(name: str) -> None:
 
 @ALL
 @pytest.mark.parametrize("words", [{}, {"width": "capped", "noise": "paper"}], ids=str)
-def test_a_new_candidate_starts_with_its_current_bounds(name: str, words: dict[str, Any]) -> None:
+def test_a_new_candidate_starts_with_its_current_bounds_and_its_first(
+    name: str, words: dict[str, Any]
+) -> None:
     """Of every instance; who learns from the reading intersects them with those after it."""
     box = ub.Box(LOW, HIGH, n_candidates=32)
     algorithm = MAKERS[name](box, **words)
     tell_foreign(algorithm, 0)
-    n_learned = 0
+    n_learned = n_first = 0
     for k in range(1, 8):
         n = algorithm.candidates.n
         earlier = MAKERS[name](box, **words).restore(algorithm.state())
@@ -227,7 +229,9 @@ def test_a_new_candidate_starts_with_its_current_bounds(name: str, words: dict[s
             then = Anywhere(earlier.instances[label])
             mean = np.array([then.describe(u)[0] for u in new])
             upper = then.ucb(new, 1.0)
-            lower = 2.0 * mean - upper
+            first = Anywhere(MAKERS[name](box, **words).instances[label]).ucb(new, 1.0)
+            n_first += int((first < upper).sum())
+            upper, lower = np.minimum(upper, first), np.maximum(2.0 * mean - upper, -first)
             if instance.n_readings > counts[label]:
                 n_learned += 1
                 upper = np.minimum(upper, instance.mu[n:] + instance.width[n:])
@@ -235,6 +239,7 @@ def test_a_new_candidate_starts_with_its_current_bounds(name: str, words: dict[s
             np.testing.assert_allclose(instance.ucb_bar[n:], upper, rtol=1e-6, atol=1e-8)
             np.testing.assert_allclose(instance.lcb_bar[n:], lower, rtol=1e-6, atol=1e-8)
     assert n_learned >= 7
+    assert n_first > 0 or not words
 
 
 SHARP = ub.Assumptions(KERNEL, B=2.0, B0=1.0, noise_std=0.02, lam=0.02, c_max=0.01)

@@ -188,7 +188,7 @@ def test_where_not_every_point_exists_only_those_that_do_are_asked_for(name: str
     algorithm = MAKERS[name](box)
     rng = np.random.default_rng(0)
     n_moved = 0
-    for _ in range(8):
+    for _ in range(16):
         proposal, query = algorithm.propose(), algorithm.ask()
         n_moved += query.index is None
         for points in (proposal.points, query.x[None, :]):

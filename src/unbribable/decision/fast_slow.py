@@ -121,7 +121,7 @@ class FastSlowGPUCB(Algorithm):
         if self.with_all:
             bounds.append((self._anywhere("all"), 1.0))
         hopes = np.minimum(self._fast.promising(1.0, atom.index), self._slow.promising(1.0, atom.index))
-        return Rule(tuple(bounds)), hopes
+        return Rule(tuple(bounds), is_intersected=True), hopes
 
     def _robust_bounds(self) -> tuple[Floats, Floats]:
         if not self.with_all:

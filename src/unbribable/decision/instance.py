@@ -84,6 +84,8 @@ class Instance:
         self.ucb_bar: Floats = self.mu + self.width
         self.lcb_bar: Floats = self.mu - self.width
         self._ucb: Floats = self.ucb_bar.copy()
+        is_open = self.sigma > 0.0
+        self._first = float(np.max(self.ucb_bar[is_open] / self.sigma[is_open], initial=0.0))
         self.is_crossed = False
 
     @property
@@ -130,7 +132,8 @@ class Instance:
     def extend(self, X: Floats) -> None:
         """Take in further candidates: X is all of them, the old ones first.
 
-        A new candidate starts from its current bounds: they are valid, and nothing older is known of it.
+        A new candidate starts from its current bounds and those it had before any reading: they are
+        valid, and nothing else is known of its past.
         """
         n = len(self.mu)
         is_rebuilt = self.posterior.extend(X)
@@ -139,10 +142,15 @@ class Instance:
         self.shift.extend(self.sigma, is_rebuilt)
         new = np.arange(n, len(X))
         self.shift.resolve(new)
-        width = self.noise[new] + self.shift.high[new]
-        self.ucb_bar = np.concatenate([self.ucb_bar, self.mu[new] + width])
-        self.lcb_bar = np.concatenate([self.lcb_bar, self.mu[new] - width])
+        width, first = self.noise[new] + self.shift.high[new], self.first_width(X[new])
+        self.ucb_bar = np.concatenate([self.ucb_bar, np.minimum(self.mu[new] + width, first)])
+        self.lcb_bar = np.concatenate([self.lcb_bar, np.maximum(self.mu[new] - width, -first)])
         self._ucb = np.concatenate([self._ucb, self.mu[new] + width])
+
+    def first_width(self, U: Floats) -> Floats:
+        """The width before any reading, when the mean was zero, at points U: a multiple of sigma."""
+        width: Floats = self._first * np.sqrt(self.posterior.kernel.diag(U))
+        return width
 
     def expect(self, points: Sequence[Floats]) -> None:
         """Let the choice reckon with pending queries at these points, (d,) each, of unknown value.

@@ -24,7 +24,8 @@ _COST = 1e7
 class Rule:
     """The least of some upper bounds mu + alpha * width, where others leave hope.
 
-    At a point that is no candidate the bounds are the current ones: valid, not intersected.
+    At a point that is no candidate the bounds are the current ones, valid, not intersected over the
+    past, of which only the beginning is known there.
     """
 
     bounds: tuple[tuple[Anywhere, float], ...]
@@ -32,10 +33,14 @@ class Rule:
     reckons with pending queries."""
     floors: tuple[tuple[Anywhere, float], ...] = ()
     """Instances with what their upper bound (alpha = 1) must reach: potential maximisers."""
+    is_intersected: bool = False
+    """Whether the candidates' bounds are intersected: then those before any reading count elsewhere."""
 
     def values(self, U: Floats) -> Floats:
         """The rule at points U, (k, d); -inf where a floor is not reached."""
         ucbs = [instance.ucb(U, alpha, expected) for instance, alpha, expected in self._bounds]
+        if self.is_intersected:
+            ucbs += [instance.first(U) for instance, _ in self.bounds]
         least = np.min(ucbs, axis=0)
         for instance, floor in self.floors:
             least[instance.ucb(U, 1.0) < floor] = -np.inf
@@ -47,6 +52,8 @@ class Rule:
         found = [
             instance.ucb_and_gradient(u, alpha, expected) for instance, alpha, expected in self._bounds
         ]
+        if self.is_intersected:
+            found += [instance.first_and_gradient(u) for instance, _ in self.bounds]
         return min(found, key=lambda one: one[0])
 
     @property
