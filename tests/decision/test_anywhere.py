@@ -152,27 +152,6 @@ def test_with_and_without_a_factorisation_bound_and_gradient_are_the_same(
             np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-6, atol=1e-8)
 
 
-@ALL
-@pytest.mark.parametrize("kernel", [ub.Matern(2.5, 0.4), ub.Linear(1.5)])
-def test_the_first_bound_is_that_of_an_instance_without_readings_with_its_gradient(
-    words: dict[str, Any], kernel: Any
-) -> None:
-    """Whatever was read since."""
-    rng = np.random.default_rng(4)
-    X, lams = rng.random((8, 2)), np.full(12, 0.05)
-    design = Design(kernel, X, 0.05, rng.integers(0, 8, 12), lams, rng)
-    nothing = Design(kernel, X, 0.05, np.zeros(0, int), np.zeros(0), rng)
-    U, h = rng.uniform(0.1, 0.9, (5, 2)), 1e-6
-    fresh = Anywhere(learned(nothing, np.zeros(0), words, 1.5))
-    later = Anywhere(learned(design, rng.uniform(-1.0, 1.0, 12), words, 1.5))
-    np.testing.assert_allclose(later.first(U), fresh.ucb(U, 1.0), rtol=1e-12)
-    for u in U:
-        value, gradient = later.first_and_gradient(u)
-        ahead, behind = (later.first(u + sign * h * np.eye(2)) for sign in (1.0, -1.0))
-        assert value == later.first(u[None, :])[0]
-        np.testing.assert_allclose(gradient, (ahead - behind) / (2.0 * h), rtol=1e-6, atol=1e-8)
-
-
 # --- the gradient ----------------------------------------------------------------------------------
 
 KERNELS: dict[str, Callable[[int], Any]] = {

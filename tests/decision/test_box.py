@@ -503,11 +503,11 @@ def test_a_candidate_told_by_its_own_x_is_restored_bit_for_bit(name: str) -> Non
     np.testing.assert_equal(numbers(resumed), numbers(algorithm))
 
 
-# Fast ranks candidates by their intersected bounds and other points by the current ones. A search that
-# ends on another candidate (corners attract them) is taken for a point that is none.
+# On a box fast ranks all points by the current bounds, as known at candidates as elsewhere. A search
+# that ends on another candidate (corners attract them) must not take it for a point that is none.
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_query_at_a_candidate_is_the_best_candidate_and_says_so(seed: int) -> None:
-    """Its index, and the bound that is known of it, which no other candidate exceeds."""
+    """Its index, and its current bound, which no other candidate exceeds."""
     algorithm = MAKERS["fast-slow"](LINE, seed=seed)
     fast, slow = algorithm.instances["fast"], algorithm.instances["slow"]
     for _ in range(20):
@@ -515,6 +515,6 @@ def test_a_query_at_a_candidate_is_the_best_candidate_and_says_so(seed: int) -> 
         index = algorithm.candidates.index_of(query.u)
         assert query.index == index
         if query.instance == "fast" and index is not None:
-            known = np.minimum(fast.ucb_bar, slow.ucb_bar)
-            assert query.ucb == known[index] == known.max()
+            current = np.minimum(fast.mu + fast.width, slow.mu + slow.width)
+            assert query.ucb == current[index] == current.max()
         tell(algorithm, query)

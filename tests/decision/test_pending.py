@@ -80,6 +80,8 @@ def ucb_with(algorithm: Any, label: str, pending: list[Floats]) -> Floats:
     if label == "fast":
         slow = algorithm.instances["slow"]
         current: Floats = player.mu + left * player.width
+        if algorithm.candidates.box is not None:
+            return np.minimum(current, slow.mu + slow.width)
         return np.min([player.ucb_bar, slow.ucb_bar, current], axis=0)
     alpha = 1.0 if label == "main" else 2.0
     ucb: Floats = player.mu + alpha * left * player.width

@@ -46,16 +46,6 @@ class Anywhere:
         """The pending queries that the instance's choice reckons with, if any."""
         return self._instance.expected
 
-    def first(self, U: Floats) -> Floats:
-        """The upper bound before any reading at the points U, (k, d): still valid."""
-        return self._instance.first_width(U)
-
-    def first_and_gradient(self, u: Floats) -> tuple[float, Floats]:
-        """`first` at one point, (d,), and its gradient."""
-        first = float(self.first(u[None, :])[0])
-        diag = float(self.kernel.diag(u[None, :])[0])
-        return first, first * self.kernel.diag_gradient(u) / (2.0 * max(diag, np.finfo(float).tiny))
-
     def ucb(self, U: Floats, alpha: float, expected: Expected | None = None) -> Floats:
         """mu + alpha * width at the points U, (k, d); the width by the share that `expected` leaves."""
         belief = self._elsewhere.at(U)

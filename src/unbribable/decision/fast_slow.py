@@ -99,11 +99,21 @@ class FastSlowGPUCB(Algorithm):
         return atoms
 
     def _fast_choice(self) -> tuple[int, float]:
-        """argmax of min(ucb_bar_fast, ucb_bar_slow) [BKS20, Alg. 2, line 6]."""
+        """argmax of min(ucb_bar_fast, ucb_bar_slow) [BKS20, Alg. 2, line 6].
+
+        On a Box (ours) the current bounds instead, which are known at every point: with intersected
+        ones at the candidates alone, an old candidate would seem worse than the points beside it.
+        They are valid too, and wherever min(ucb_fast, ucb_slow) is largest, ucb_slow reaches
+        max lcb_bar_slow, as Lemma 7 needs.
+        """
         robust_ucb, robust_lcb = self._robust_bounds()
-        ucb = np.minimum(self._fast.ucb_bar, robust_ucb)
-        if self._is_parallel:
-            ucb = np.minimum(ucb, self._fast.mu + self._fast.shrink * self._fast.width)
+        current = self._fast.mu + self._fast.shrink * self._fast.width
+        if self.candidates.box is not None:
+            ucb = np.min([current, *(robust.mu + robust.width for robust in self._robust)], axis=0)
+        else:
+            ucb = np.minimum(self._fast.ucb_bar, robust_ucb)
+            if self._is_parallel:
+                ucb = np.minimum(ucb, current)
         best = int(np.argmax(ucb))
         if self.options.revisit:
             # Only points that slow has not ruled out, or Lemma 7 would fail.
@@ -117,11 +127,14 @@ class FastSlowGPUCB(Algorithm):
             alpha = self.alpha if atom.player == "slow" else 1.0
             hopes = self.instances[atom.player].promising(alpha, atom.index)
             return Rule(((self._anywhere(atom.player), alpha),)), hopes
-        bounds = [(self._anywhere("fast"), 1.0), (self._anywhere("slow"), 1.0)]
-        if self.with_all:
-            bounds.append((self._anywhere("all"), 1.0))
-        hopes = np.minimum(self._fast.promising(1.0, atom.index), self._slow.promising(1.0, atom.index))
-        return Rule(tuple(bounds), is_intersected=True), hopes
+        instances = [self._fast, *self._robust]
+        hopes = np.min([instance.promising(1.0, atom.index) for instance in instances], axis=0)
+        return Rule(tuple((self._anywhere(instance.label), 1.0) for instance in instances)), hopes
+
+    @property
+    def _robust(self) -> list[Instance]:
+        """The instances that bound what fast may hope for."""
+        return [self._slow, self._all] if self.with_all else [self._slow]
 
     def _robust_bounds(self) -> tuple[Floats, Floats]:
         if not self.with_all:

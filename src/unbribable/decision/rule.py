@@ -24,8 +24,7 @@ _COST = 1e7
 class Rule:
     """The least of some upper bounds mu + alpha * width, where others leave hope.
 
-    At a point that is no candidate the bounds are the current ones, valid, not intersected over the
-    past, of which only the beginning is known there.
+    The bounds are the current ones, valid, not intersected over the past: they are known everywhere.
     """
 
     bounds: tuple[tuple[Anywhere, float], ...]
@@ -33,14 +32,10 @@ class Rule:
     reckons with pending queries."""
     floors: tuple[tuple[Anywhere, float], ...] = ()
     """Instances with what their upper bound (alpha = 1) must reach: potential maximisers."""
-    is_intersected: bool = False
-    """Whether the candidates' bounds are intersected: then those before any reading count elsewhere."""
 
     def values(self, U: Floats) -> Floats:
         """The rule at points U, (k, d); -inf where a floor is not reached."""
         ucbs = [instance.ucb(U, alpha, expected) for instance, alpha, expected in self._bounds]
-        if self.is_intersected:
-            ucbs += [instance.first(U) for instance, _ in self.bounds]
         least = np.min(ucbs, axis=0)
         for instance, floor in self.floors:
             least[instance.ucb(U, 1.0) < floor] = -np.inf
@@ -52,8 +47,6 @@ class Rule:
         found = [
             instance.ucb_and_gradient(u, alpha, expected) for instance, alpha, expected in self._bounds
         ]
-        if self.is_intersected:
-            found += [instance.first_and_gradient(u) for instance, _ in self.bounds]
         return min(found, key=lambda one: one[0])
 
     @property
@@ -85,8 +78,9 @@ def polished(
     """The atom, moved to the best point that local searches from promising points find.
 
     They start from the atom's own candidate, from the best ranked ones that are not close to each
-    other, and from the best of some random points. The atom moves only if that gains more than
-    1/2000 of the width: else the candidate is as good, and reading it again costs less.
+    other, and from the best of some random points; the best of all these first. The atom moves only if
+    that gains more than 1/2000 of the width: else the candidate is as good, and reading it again costs
+    less.
 
     Args:
         atom: As chosen among the candidates.
@@ -109,8 +103,9 @@ def polished(
     order = np.argsort(-values, kind="stable")
     best = spread(order[np.isfinite(values[order])].tolist(), random, kernel, n_starts)
     starts = np.concatenate([starts, random[best]])
+    starts = starts[np.argsort(-rule.values(starts), kind="stable")]  # evaluations may run out
     ends = polish(rule, box, starts)
-    # At a candidate the bounds are intersected, and were compared already.
+    # Candidates were compared already.
     ends = ends[[candidates.index_of(u) is None for u in ends]]
     if not len(ends):
         return atom
