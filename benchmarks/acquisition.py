@@ -4,7 +4,7 @@ Run as `python -m benchmarks.acquisition [--quick]`. A game of t rounds is playe
 asked for; then what each player of the next round has found is compared with the best of 10^6 points
 of a regular grid (10^4 with --quick). A gap is relative to that best value; a negative one means
 that the search found a better point than the grid has. Beside it: the gap of the best candidate, which
-is where a player would go without a search (fast's candidates have intersected bounds, which are lower).
+is where a player would go without a search.
 """
 
 import argparse

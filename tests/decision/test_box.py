@@ -518,3 +518,22 @@ def test_a_query_at_a_candidate_is_the_best_candidate_and_says_so(seed: int) -> 
             current = np.minimum(fast.mu + fast.width, slow.mu + slow.width)
             assert query.ucb == current[index] == current.max()
         tell(algorithm, query)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_fast_plays_only_where_slows_current_bound_leaves_hope(seed: int) -> None:
+    """Lemma 7 on a box: as long as nothing is detected, slow's ucb there reaches its best lcb_bar."""
+    algorithm = ub.FastSlowGPUCB(PLANE, SHARP, C=3.0, seed=seed)
+    slow, n_fast, n_hopeless = algorithm.instances["slow"], 0, 0
+    for _ in range(40):
+        query = algorithm.ask()
+        assert algorithm.detected is None
+        if query.instance == "fast":
+            n_fast += 1
+            best = slow.lcb_bar.max()
+            hope = Anywhere(slow).ucb(query.u[None, :], 1.0)[0]
+            assert hope >= best - SHARP.tolerance
+            n_hopeless += int((slow.mu + slow.width < best).sum())
+        tell(algorithm, query)
+    assert n_fast > 10
+    assert n_hopeless > 0, "else this tests nothing"

@@ -107,13 +107,13 @@ class FastSlowGPUCB(Algorithm):
         max lcb_bar_slow, as Lemma 7 needs.
         """
         robust_ucb, robust_lcb = self._robust_bounds()
-        current = self._fast.mu + self._fast.shrink * self._fast.width
-        if self.candidates.box is not None:
-            ucb = np.min([current, *(robust.mu + robust.width for robust in self._robust)], axis=0)
-        else:
-            ucb = np.minimum(self._fast.ucb_bar, robust_ucb)
-            if self._is_parallel:
-                ucb = np.minimum(ucb, current)
+        is_box = self.candidates.box is not None
+        bounds = [self._fast.ucb_bar, robust_ucb]
+        if is_box:
+            bounds = [robust.mu + robust.width for robust in self._robust]
+        if is_box or self._is_parallel:
+            bounds.append(self._fast.mu + self._fast.shrink * self._fast.width)
+        ucb = np.min(bounds, axis=0)
         best = int(np.argmax(ucb))
         if self.options.revisit:
             # Only points that slow has not ruled out, or Lemma 7 would fail.

@@ -9,7 +9,7 @@ _TINY = float(np.finfo(float).tiny)
 
 
 class Expected:
-    """Readings of unknown value, with the default noise, at points U (k, d), on top of a posterior.
+    """Readings of unknown value, with the default noise, at points U, (k, d), above a posterior (ours).
 
     With c(x) the posterior covariances of the points with x, and M those among them with noise:
 
