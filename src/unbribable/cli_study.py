@@ -226,7 +226,8 @@ def recommend(
         print_json(_finite(best.to_dict()))
         return
     typer.echo(f"use {_words(best.params)}")
-    typer.echo(f"value there between {best.lower:.6g} and {best.upper:.6g}")
+    if best.lower is not None:
+        typer.echo(f"value there between {best.lower:.6g} and {best.upper:.6g}")
     typer.echo(
         f"best reading: {best.naive_value:.6g}, trial {best.naive_number}, {_words(best.naive_params)}"
     )

@@ -209,7 +209,7 @@ def test_the_state_is_plain_data(name: str) -> None:
     for k in range(12):
         step(algorithm, k)
     state = algorithm.state()
-    assert set(state) == {"format", "identity", "seed", "t", "readings", "pending", "retracted"}
+    assert set(state) == {"format", "identity", "seed", "t", "readings", "pending", "retracted", "lost"}
     for column, values in state["readings"].items():
         assert isinstance(values, list if column == "instance" else np.ndarray)
         assert len(values) == len(algorithm.readings)
@@ -344,8 +344,8 @@ def broken(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
 
 
 BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "format": (lambda s: s.update(format=99), "format 2.*99"),
-    "no format": (lambda s: s.pop("format"), "format 2.*None"),
+    "format": (lambda s: s.update(format=99), "format 3.*99"),
+    "no format": (lambda s: s.pop("format"), "format 3.*None"),
     "no readings": (lambda s: s.pop("readings"), "readings"),
     "no column": (lambda s: s["readings"].pop("y"), "y"),
     "no seed": (lambda s: s.pop("seed"), "seed"),
@@ -373,6 +373,11 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "told and pending": (lambda s: s["pending"][0].update(id=1), "id"),
     "retracted word": (lambda s: s.update(retracted=[["1", True]]), "retracted id must be an integer"),
     "retracted flag": (lambda s: s.update(retracted=[[1, "yes"]]), "must be True or False.*'yes'"),
+    "no lost": (lambda s: s.pop("lost"), "lost"),
+    "lost and told": (lambda s: s.update(lost=[[1, False, 0]]), "lost round must be.*got 1"),
+    "lost flag": (lambda s: s.update(t=99, lost=[[99, "no", 0]]), "must be True or False.*'no'"),
+    "lost place": (lambda s: s.update(t=99, lost=[[99, False, -1]]), "n_told must be >= 0.*-1"),
+    "lost too late": (lambda s: s.update(lost=[[98, False, 0]]), "lost round must be.*got 98"),
     "entropy word": (lambda s: s["seed"].update(entropy="abc"), "seed|entropy"),
 }
 
@@ -394,7 +399,7 @@ def test_a_broken_state_is_refused_and_nothing_changed(case: str) -> None:
 def test_what_is_no_state_is_refused(state: Any) -> None:
     """With the rule and what was given."""
     algorithm = make("gp-ucb")
-    with pytest.raises(ValueError, match="state must have format 2"):
+    with pytest.raises(ValueError, match="state must have format 3"):
         algorithm.restore(state)
     assert algorithm.t == 0
 

@@ -324,14 +324,47 @@ def test_the_discretisation_is_the_distance_to_the_middle_of_the_widest_gap(kern
 
 
 def test_the_discretisation_of_a_kernel_that_is_not_stationary() -> None:
-    """The linear one on [0, 1]: |x - z| / scale, on the same design point by point."""
+    """The linear one on [0, 1]^2: |x - z| / scale, no less than on 1024 points, and not more."""
     box = Box([0.0, 0.0], [1.0, 1.0], n_candidates=8)
     candidates = Candidates(box)
-    kernel = ub.Linear([2.0, 3.0])
-    tests = np.concatenate([box.sobol(1024, 1), np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])])
-    scaled = (tests[:, None] - candidates.coordinates) / np.array([2.0, 3.0])
-    expected = np.sqrt((scaled**2).sum(axis=2)).min(axis=1).max()
-    assert candidates.discretisation(kernel) == pytest.approx(expected, rel=1e-7)
+    corners = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
+    line = np.linspace(0.0, 1.0, 401)
+    fine = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+
+    def farthest(tests: np.ndarray) -> float:
+        scaled = (tests[:, None] - candidates.coordinates) / np.array([2.0, 3.0])
+        return float(np.sqrt((scaled**2).sum(axis=2)).min(axis=1).max())
+
+    found = candidates.discretisation(ub.Linear([2.0, 3.0]))
+    assert found >= farthest(np.concatenate([box.sobol(1024, 1), corners])) * (1.0 - 1e-7)
+    assert found == pytest.approx(farthest(fine), rel=0.01)
+
+
+@pytest.mark.parametrize(("d", "n"), [(1, 1024), (2, 64), (2, 1024), (3, 256), (6, 256), (12, 64)])
+@pytest.mark.parametrize("kind", ["smooth", "rough", "linear"])
+def test_no_search_finds_a_much_larger_gap_between_the_candidates(kind: str, d: int, n: int) -> None:
+    """Many random points, the farthest of them moved uphill: at most a twentieth farther."""
+    root = math.sqrt(d)
+    kernels = {"smooth": ub.SquaredExponential(0.3 * root), "rough": ub.Matern(0.5, 0.3)}
+    kernel = kernels.get(kind, ub.Linear(root))
+    candidates = Candidates(Box([0.0] * d, [1.0] * d, n_candidates=n))
+    X, rng = candidates.coordinates, np.random.default_rng(d)
+
+    def squares(U: np.ndarray) -> np.ndarray:
+        return kernel.diag(U) + (kernel.diag(X) - 2.0 * kernel(U, X)).min(axis=1)
+
+    U = rng.random((4000, d))
+    U[:500] = np.round(U[:500])
+    far = squares(U)
+    U, far = U[np.argsort(-far)[:40]], np.sort(far)[::-1][:40]
+    reach = np.full((40, 1), 0.3 * n ** (-1.0 / d))
+    for _ in range(120):
+        tries = np.clip(U + reach * rng.standard_normal(U.shape), 0.0, 1.0)
+        found = squares(tries)
+        is_farther = found > far
+        U[is_farther], far = tries[is_farther], np.maximum(far, found)
+        reach[~is_farther] *= 0.97
+    assert candidates.discretisation(kernel) >= 0.95 * math.sqrt(far.max())
 
 
 def test_the_discretisation_of_a_grid_is_zero() -> None:

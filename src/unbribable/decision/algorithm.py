@@ -23,6 +23,7 @@ from unbribable.decision.recommend import (
     regret_certificate,
 )
 from unbribable.decision.rule import Rule, polished
+from unbribable.decision.summary import summary
 from unbribable.decision.suspects import Suspect, suspects
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
@@ -220,9 +221,14 @@ class Algorithm(Learner):
             is_foreign: Whether the user chose the point, not the algorithm.
         """
         t, y = checks.integer("t", t, at_least=1), checks.real("y", y)
-        if t in self._told or t in self._pending:
-            state = "told already" if t in self._told else "asked here, tell its query"
-            raise RuntimeError(f"round {t} was {state}; a reading is told once")
+        states = {
+            "told already": self.journal.told,
+            "asked here, tell its query": self._pending,
+            "given up": self.journal.lost,
+        }
+        for state, rounds in states.items():
+            if t in rounds:
+                raise RuntimeError(f"round {t} was {state}; a reading is told once")
         u = self.candidates.coordinates_of(x)
         labels = [label for label, _ in self.draws]
         learner = self._learner_of(checks.choice("drawn", drawn or self.drawn(t), labels))
@@ -233,13 +239,6 @@ class Algorithm(Learner):
         place = -1 if index is None else index
         self._take(Reading(t, place, y, learner, lam, math.nan, is_foreign), u)
         return t
-
-    def forget(self, query: Query | int) -> Query:
-        """Give up a pending query: it will not be told. Its round stays counted; nothing is learned."""
-        asked = self._pending_query(query)
-        del self._pending[asked.id]
-        self._stale()
-        return asked
 
     def recommend(
         self,
@@ -263,22 +262,29 @@ class Algorithm(Learner):
         checks.choice("rule", rule, ("lcb", "paper"))
         guarantee = self._trusted(threat, C)
         bounds = self._bounds(guarantee)
-        best = int(np.argmax(bounds.lower))
-        if rule == "paper":
-            best = best_when_chosen(self._readings, guarantee)
         if x is not None:
             rule, best = "given", self._candidate_at(x)
+        elif rule == "paper":
+            best = best_when_chosen(self.journal.readings, guarantee)
+        else:  # the choice may use every reading, the interval not yet
+            trusted = [self.instances[label] for label in guarantee.labels]
+            now = [instance.mu - instance.width for instance in trusted if instance.is_behind]
+            best = int(np.argmax(np.max([bounds.lower, *now], axis=0)))
         levels = self._levels(best, guarantee.threat)
-        between = self.assumptions.B * self.candidates.discretisation(self.assumptions.kernel)
+        between = self._between
         return recommendation(self.candidates, bounds, guarantee, best, rule, levels, between, units)
 
     def regret_certificate(
         self, *, threat: str | None = None, C: float | None = None
     ) -> RegretCertificate:
-        """A bound on the regret of the rounds asked and told so far, in hindsight (ours)."""
+        """A bound on the regret of the rounds asked and told so far, in hindsight (ours).
+
+        On a Box it compares with the best candidate, as the words say.
+        """
         guarantee = self._trusted(threat, C)
-        played = [reading.index for reading in self._readings if not reading.is_foreign]
-        return regret_certificate(self._bounds(guarantee), guarantee, played)
+        played = [reading.index for reading in self.journal.readings if not reading.is_foreign]
+        bounds = self._bounds(guarantee)
+        return regret_certificate(self.candidates, bounds, guarantee, played, self._between)
 
     def suspects(self, *, flagged_only: bool = False, units: Units = MODEL_UNITS) -> tuple[Suspect, ...]:
         """The readings that look like lies, most suspicious first, with evidence; deletes nothing."""
@@ -286,31 +292,7 @@ class Algorithm(Learner):
 
     def summary(self) -> dict[str, Any]:
         """Where the run stands and what is guaranteed, as plain data (without the seed)."""
-        best = self.recommend()
-        return {
-            **self._identity(),
-            "assumptions": self.assumptions.in_words(),
-            "rounds": self.t,
-            "told": len(self._readings),
-            "foreign": sum(reading.is_foreign for reading in self._readings),
-            "pending": list(self._pending),
-            "retracted": list(self._retracted),
-            "detected": self.detected,
-            "refuted": self.refuted,
-            "threat": best.threat,
-            "guarantee": best.guarantee,
-            "recommendation": {
-                "x": best.x.tolist(),
-                "lower": best.lower,
-                "upper": best.upper,
-                "regret_bound": best.regret_bound,
-                "between_candidates": best.between_candidates,
-            },
-            "regret_in_hindsight": self.regret_certificate().value,
-            "candidates": self.candidates.n,
-            "instances": {label: instance.summary() for label, instance in self.instances.items()},
-            "notes": self._notes(),
-        }
+        return summary(self, self._identity(), self._notes())
 
     # --- inside --------------------------------------------------------------------------------
 
@@ -359,7 +341,7 @@ class Algorithm(Learner):
         if k not in self._final:
             rule, hopes = self._rule(atom)
             width = player.width_at(atom.index)
-            stream = len(self._readings)
+            stream = len(self.journal.readings)
             self._final[k] = polished(atom, rule, hopes, self.candidates, width, stream)
         return self._final[k]
 
@@ -378,21 +360,32 @@ class Algorithm(Learner):
 
     def _trusted(self, threat: str | None, C: float | None) -> Guarantee:
         """The guarantee, void where the run itself has voided it."""
-        guarantee = self._guarantee(threat, C)
-        void = guarantee.void
+        guarantee, void = self._guarantee(threat, C), None
         if self.options.beta is not None:
             void = "No guarantee: beta was given, which replaces the proven noise width."
-        elif self.is_selected:
-            void = self._selection()
+        elif self.journal.is_selected:
+            void = self.journal.selection()
         elif self.refuted is not None:
             void = self._refutation()
-        return replace(guarantee, void=void)
+        return replace(
+            guarantee,
+            void=void,
+            is_refuted=self.refuted is not None,
+            cap=self.assumptions.cap,
+            condition=self.journal.condition(),
+            n_waiting=self.journal.n_waiting,
+        )
+
+    @property
+    def _between(self) -> float:
+        """By how much f may be higher between the candidates than at them: an estimate."""
+        return self.assumptions.B * self.candidates.discretisation(self.assumptions.kernel)
 
     def _levels(self, i: int, threat: str) -> tuple[Level, ...]:
         return ()
 
     def _notes(self) -> list[str]:
         notes = [self._refutation()] if self.refuted is not None else []
-        if self.is_selected:
-            notes.append(self._selection())
+        if self.journal.is_selected:
+            notes.append(self.journal.selection())
         return notes

@@ -1,5 +1,6 @@
 """Fast-Slow GP-UCB, for a corruption that is either known or zero."""
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -150,7 +151,7 @@ class FastSlowGPUCB(Algorithm):
     def _learners(self, label: str) -> list[Instance]:
         return [self._all] if label == "all" else [self.instances[label], self._all]
 
-    def _after(self, label: str, t: int) -> None:
+    def _after(self, labels: Sequence[str], t: int) -> None:
         if self.detected is None:
             margin = np.min(self._fast.ucb_bar - self._robust_bounds()[1])
             if margin < -self.assumptions.tolerance:  # [BKS20, Eq. 19]

@@ -47,7 +47,7 @@ class _OneInstance(Algorithm):
     def _learners(self, label: str) -> list[Instance]:
         return [self._main]
 
-    def _after(self, label: str, t: int) -> None:
+    def _after(self, labels: Sequence[str], t: int) -> None:
         pass
 
     def _is_refuted(self) -> bool:
@@ -70,10 +70,9 @@ class _OneInstance(Algorithm):
             index = self.candidates.index_of(u)
             assert index is not None
             lam = self.assumptions.lam
-            self._readings.append(Reading(t, index, y, "main", lam, math.nan, is_foreign=True))
-            self._told.add(t)
-        self.t = max(self._told)
-        indices = np.array([reading.index for reading in self._readings], dtype=np.intp)
+            self.journal.add(Reading(t, index, y, "main", lam, math.nan, is_foreign=True))
+        self.t = max(self.journal.told)
+        indices = np.array([reading.index for reading in self.readings], dtype=np.intp)
         self._main.learn_all(indices, np.array([y for _, _, y in readings]))
         self._stale()
 

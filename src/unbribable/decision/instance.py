@@ -40,8 +40,9 @@ class Instance:
         lcb_bar: Running maximum of mu - width, (n,).
         expected: The pending queries that the choice reckons with, if any.
         shrink: Factor of the width in the choice: what they will leave of sigma.
-        is_crossed: Whether lcb_bar has exceeded ucb_bar or B0 somewhere, or ucb_bar fallen below -B0: an
-            assumption is false.
+        is_crossed: Whether lcb_bar has exceeded ucb_bar or B0 somewhere, or ucb_bar fallen below -B0:
+            with probability at least 1 - delta an assumption is false.
+        is_behind: Whether there are readings since the bounds were last intersected.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Instance:
         is_open = self.sigma > 0.0
         self._first = float(np.max(self.ucb_bar[is_open] / self.sigma[is_open], initial=0.0))
         self.is_crossed = False
+        self.is_behind = False
 
     @property
     def mu(self) -> Floats:
@@ -110,8 +112,16 @@ class Instance:
             self.shift.resolve(np.array([i]))
         return float(self.noise[i] + self.shift.high[i])
 
-    def learn(self, i: int, y: float, lam: float | None = None) -> None:
-        """Take in a reading of candidate i; one tick of this instance's clock."""
+    def learn(self, i: int, y: float, lam: float | None = None, *, settles: bool = True) -> None:
+        """Take in a reading of candidate i; one tick of this instance's clock.
+
+        Args:
+            i: The candidate.
+            y: The reading.
+            lam: Its fictitious noise, the assumed one if None.
+            settles: Whether to intersect the bounds now. Not while an earlier reading is still to
+                come: which ones are there could then depend on their values. See `settle`.
+        """
         if self.shift.is_open:
             self.shift.resolve(np.array([i]))
         update = self.posterior.observe(i, y, lam)
@@ -119,7 +129,17 @@ class Instance:
         if self.C > 0.0:
             self.shift.moved(i, update, self.sigma)
         self.noise = self._noise_width()
-        self._intersect()
+        self.is_behind = True
+        if settles:
+            self.settle()
+        elif not self.shift.is_open:
+            self._ucb = self.mu + (self.noise + self.shift.low)
+
+    def settle(self) -> None:
+        """Intersect the bounds with the current ones, if there are readings since the last time."""
+        if self.is_behind:
+            self.is_behind = False
+            self._intersect()
 
     def learn_all(self, indices: Ints, y: Floats) -> None:
         """Take in readings at once, before any other: the bounds are those after the last of them."""
@@ -132,8 +152,8 @@ class Instance:
     def extend(self, X: Floats) -> None:
         """Take in further candidates: X is all of them, the old ones first.
 
-        A new candidate starts from its current bounds and those it had before any reading: they are
-        valid, and nothing else is known of its past.
+        A new candidate starts from the bounds it had before any reading and, unless this instance is
+        behind, its current ones: they are valid, and nothing else is known of its past.
         """
         n = len(self.mu)
         is_rebuilt = self.posterior.extend(X)
@@ -143,8 +163,11 @@ class Instance:
         new = np.arange(n, len(X))
         self.shift.resolve(new)
         width, first = self.noise[new] + self.shift.high[new], self.first_width(X[new])
-        self.ucb_bar = np.concatenate([self.ucb_bar, np.minimum(self.mu[new] + width, first)])
-        self.lcb_bar = np.concatenate([self.lcb_bar, np.maximum(self.mu[new] - width, -first)])
+        upper, lower = (
+            (first, -first) if self.is_behind else (self.mu[new] + width, self.mu[new] - width)
+        )
+        self.ucb_bar = np.concatenate([self.ucb_bar, np.minimum(upper, first)])
+        self.lcb_bar = np.concatenate([self.lcb_bar, np.maximum(lower, -first)])
         self._ucb = np.concatenate([self._ucb, self.mu[new] + width])
 
     def first_width(self, U: Floats) -> Floats:

@@ -1,5 +1,6 @@
 """Layered Fast-Slow GP-UCB, for unknown corruption."""
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.proposal import Atom
+from unbribable.decision.proposal import Atom, Reading
 from unbribable.decision.recommend import Guarantee, Level, ValidBounds
 from unbribable.decision.rule import Rule
 from unbribable.model import checks
@@ -136,7 +137,7 @@ class LayeredGPUCB(Algorithm):
     def _choice(self, k: int) -> tuple[int, float]:
         """argmax over M(l) of ucb_l(.; alpha), kept until the layer or its set changes."""
         choice = self._choices[k]
-        if choice is None or self._is_parallel:
+        if choice is None or self._is_parallel or self._layers[k].is_behind:
             among = None if self.maximisers[k].all() else self.maximisers[k]
             choice = self._layers[k].best(self.alpha, among)
             self._choices[k] = None if self._is_parallel else choice
@@ -159,19 +160,23 @@ class LayeredGPUCB(Algorithm):
     def _learners(self, label: str) -> list[Instance]:
         return [self.instances[label]]
 
-    def _after(self, label: str, t: int) -> None:
+    def _after(self, labels: Sequence[str], t: int) -> None:
         """M(i) &= {ucb_bar_l >= max lcb_bar_l} for i <= l [BKS20, Eqs. 33, 34].
 
         # differs: the listing forgets to intersect M(l) with M(l+1); the definition does.
         """
-        k = self._level(label)
-        layer = self._layers[k]
-        may_be_best = layer.ucb_bar >= layer.lcb_bar.max() - self.assumptions.tolerance
-        self._choices[k] = None
-        for i in range(k + 1):
-            if (self.maximisers[i] & ~may_be_best).any():
-                self.maximisers[i] &= may_be_best
-                self._choices[i] = None
+        for k in map(self._level, labels):
+            layer = self._layers[k]
+            may_be_best = layer.ucb_bar >= layer.lcb_bar.max() - self.assumptions.tolerance
+            self._choices[k] = None
+            for i in range(k + 1):
+                if (self.maximisers[i] & ~may_be_best).any():
+                    self.maximisers[i] &= may_be_best
+                    self._choices[i] = None
+
+    def _learner_again(self, reading: Reading) -> str | None:
+        """Nobody: once every set is empty the top layer learns from all rounds, not from its share."""
+        return None
 
     def _is_refuted(self) -> bool:
         return self._layers[-1].is_crossed or not self.maximisers[-1].any()
@@ -220,7 +225,7 @@ class LayeredGPUCB(Algorithm):
         return ValidBounds.of(self._layers[k:], self.assumptions)
 
     def _levels(self, i: int, threat: str) -> tuple[Level, ...]:
-        if threat == "strong" or self.options.beta is not None or self.is_selected:
+        if threat == "strong" or self.options.beta is not None or self.journal.is_selected:
             return ()
         levels = []
         for k in range(self.n_layers):

@@ -1,5 +1,6 @@
 """What an algorithm has been told, and the instances that learned from it."""
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ import numpy as np
 
 from unbribable.decision.draws import Seed
 from unbribable.decision.instance import Instance
+from unbribable.decision.journal import Journal, Lost
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Query, Reading
 from unbribable.decision.saving import check_identity, load_readings, saved
@@ -53,7 +55,7 @@ class Learner(ABC):
         self._is_seed_given = seed is not None
         self.t = 0
         self._pending: dict[int, Query] = {}
-        self._retracted: dict[int, bool] = {}
+        self.journal = Journal()
         self.candidates = Candidates(domain)
         self.candidates.check_kernel(assumptions.kernel)
         self._gamma: MaxInformationGain | None = None
@@ -72,8 +74,8 @@ class Learner(ABC):
         """The instances that learn from a reading that belongs to `label`."""
 
     @abstractmethod
-    def _after(self, label: str, t: int) -> None:
-        """What follows from the reading of round t, which `label` has learned from."""
+    def _after(self, labels: Sequence[str], t: int) -> None:
+        """What follows from new bounds of these instances; the last reading told is that of round t."""
 
     @abstractmethod
     def _is_refuted(self) -> bool:
@@ -97,12 +99,12 @@ class Learner(ABC):
     @property
     def readings(self) -> tuple[Reading, ...]:
         """Everything told and not retracted, in the order of telling."""
-        return tuple(self._readings)
+        return tuple(self.journal.readings)
 
     @property
     def retracted(self) -> tuple[int, ...]:
         """Ids of the readings that were taken back."""
-        return tuple(self._retracted)
+        return tuple(self.journal.retracted)
 
     def points_of(self, readings: Sequence[Reading]) -> Floats:
         """Where these readings were taken, in the user's units, (k, d)."""
@@ -125,27 +127,59 @@ class Learner(ABC):
         """
         id_ = checks.integer("id", id_, at_least=1)
         unrelated = checks.truth("unrelated_to_value", unrelated_to_value)
-        found = [reading for reading in self._readings if reading.id == id_]
+        found = [reading for reading in self.journal.readings if reading.id == id_]
         if not found:
-            told = [reading.id for reading in self._readings]
+            told = [reading.id for reading in self.journal.readings]
             raise RuntimeError(f"id must be that of a reading, got id={id_}; told are {told}")
-        kept = [(reading, self._u_of(reading)) for reading in self._readings if reading.id != id_]
+        kept, is_after = [], False
+        for reading in self.journal.readings:
+            if reading.id != id_:
+                again = replace(reading, instance=self._learner_again(reading)) if is_after else reading
+                kept.append((again, self._u_of(reading)))
+            is_after |= reading.id == self.refuted
         was_refuted = self.refuted is not None
-        self._begin()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionsRefuted)  # said when it happened
-            for reading, u in kept:
-                self._take(reading, u)
+            self._learn_again(kept, self.journal.without(id_, unrelated))
         if self.refuted is not None and not was_refuted and self.options.beta is None:
             warnings.warn(self._refutation(), AssumptionsRefuted, stacklevel=2)
-        self._retracted[id_] = unrelated
         self._pending = {key: self._located(query) for key, query in self._pending.items()}
         return found[0]
 
+    def forget(self, query: Query | int) -> Query:
+        """Give up a pending query: it will not be told. Its round stays counted; nothing is learned.
+
+        The guarantee says from then on that it supposes the reading not to be missing because of its
+        value.
+        """
+        asked = self._pending_query(query)
+        self.lose(asked.id)
+        return asked
+
+    def lose(self, t: int, *, because_of_value: bool = False) -> None:
+        """State that round t has no reading and will have none, for hosts that number the rounds.
+
+        The bounds hold if no reading is missing because of its value. So the guarantee says how many are
+        missing; nothing is guaranteed where one is missing because of its value.
+
+        Args:
+            t: A round that was not told. Saying it again changes the reason alone.
+            because_of_value: Whether the value is the reason, as in a pruned trial.
+        """
+        t = checks.integer("t", t, at_least=1)
+        because = checks.truth("because_of_value", because_of_value)
+        if t in self.journal.told:
+            raise RuntimeError(f"round {t} was told already; retract takes a reading back")
+        if self.journal.lose(t, because):
+            self._pending.pop(t, None)
+            self.t = max(self.t, t)
+            self._stale()
+            self._settle()
+
     @property
     def is_selected(self) -> bool:
-        """Whether a reading was taken out because of its value, which voids the bounds."""
-        return not all(self._retracted.values())
+        """Whether a reading is missing because of its value, which voids the bounds."""
+        return self.journal.is_selected
 
     # --- stopping and going on -----------------------------------------------------------------
 
@@ -156,9 +190,8 @@ class Learner(ABC):
             self._identity(),
             self.seed,
             self.t,
-            self._readings,
+            self.journal,
             self.pending,
-            self._retracted,
             coordinates,
         )
 
@@ -183,13 +216,11 @@ class Learner(ABC):
         seed = Seed.from_plain(state["seed"])
         if self._is_seed_given and seed != self.seed:
             raise ValueError("the seed must be the saved one (or left out), got another seed")
-        t, readings, pending, retracted = load_readings(state, self.candidates, self.instances)
+        loaded = load_readings(state, self.candidates, self.instances)
         self.seed = seed
-        self.t = t
-        for reading, u in readings:
-            self._take(reading, u)
-        self._pending = {query.id: self._located(query) for query in pending}
-        self._retracted = retracted
+        self.t = loaded.t
+        self._learn_again(loaded.readings, Journal(loaded.retracted, loaded.lost))
+        self._pending = {query.id: self._located(query) for query in loaded.pending}
         return self
 
     # --- inside --------------------------------------------------------------------------------
@@ -200,11 +231,29 @@ class Learner(ABC):
         self.instances: dict[str, Instance] = {}
         self.detected: int | None = None
         self.refuted: int | None = None
-        self._readings: list[Reading] = []
-        self._told: set[int] = set()
         self._n_local = 0
         self._build()
         self._stale()
+
+    def _learn_again(self, readings: Sequence[tuple[Reading, Floats]], journal: Journal) -> None:
+        """Everything from the beginning: these readings, and what the journal says was lost, in turn."""
+        lost = list(journal.lost.items())
+        self.journal = Journal(journal.retracted)
+        self._begin()
+        for n, (reading, u) in enumerate(readings):
+            while lost and lost[0][1].n_told <= n:
+                self._lose_again(*lost.pop(0))
+            self._take(reading, u)
+        for t, each in lost:
+            self._lose_again(t, each)
+
+    def _lose_again(self, t: int, lost: Lost) -> None:
+        self.journal.lose_again(t, lost)
+        self._settle()
+
+    def _learner_again(self, reading: Reading) -> str | None:
+        """Who learns, once a reading is retracted, from one that was told after the refutation."""
+        return reading.instance
 
     @abstractmethod
     def _stale(self) -> None:
@@ -249,18 +298,32 @@ class Learner(ABC):
             index = self.candidates.index_of(u)
             assert index is not None
             reading = replace(reading, index=index)
-        self._readings.append(reading)
-        self._told.add(reading.id)
+        if math.isnan(reading.lcb) and reading.instance is not None and not reading.is_foreign:
+            learner = self.instances[reading.instance]  # a host chose: the bound as it is before
+            lcb = float(learner.mu[reading.index]) - learner.width_at(reading.index)
+            reading = replace(reading, lcb=lcb)
+        self.journal.add(reading)
         self._stale()
-        if reading.instance is None:
+        if reading.instance is not None:
+            for instance in self._learners(reading.instance):
+                instance.learn(reading.index, reading.y, reading.lam, settles=False)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Intersect the bounds and see what follows, if the journal is settled; see there."""
+        if not self.journal.is_settled:
             return
-        for instance in self._learners(reading.instance):
-            instance.learn(reading.index, reading.y, reading.lam)
-        self._after(reading.instance, reading.id)
+        changed = [label for label, instance in self.instances.items() if instance.is_behind]
+        if not changed:
+            return
+        for label in changed:
+            self.instances[label].settle()
+        t = self.journal.readings[-1].id
+        self._after(changed, t)
         if self.refuted is None and self._is_refuted():
-            self.refuted = reading.id
+            self.refuted = t
             if self.options.beta is None:
-                warnings.warn(self._refutation(), AssumptionsRefuted, stacklevel=3)
+                warnings.warn(self._refutation(), AssumptionsRefuted, stacklevel=4)
 
     def _grow(self, u: Floats, label: str | None) -> None:
         """Make u a candidate, and with it some points round it and round the learner's incumbent.
@@ -273,7 +336,7 @@ class Learner(ABC):
         new = [u]
         if label is not None and self._n_local < box.n_candidates:
             incumbent = self.candidates.coordinates[np.argmax(self.instances[label].lcb_bar)]
-            rng = np.random.default_rng([3, len(self._readings)])
+            rng = np.random.default_rng([3, len(self.journal.readings)])
             reach = 0.2 * 0.5 ** rng.integers(0, 5, size=(2 * N_LOCAL, 1))
             centres = np.repeat([u, incumbent], N_LOCAL, axis=0)
             local = np.clip(centres + reach * rng.standard_normal(centres.shape), 0.0, 1.0)
@@ -287,10 +350,10 @@ class Learner(ABC):
     def _pending_query(self, query: Any) -> Query:
         is_whole = isinstance(query, Query)
         id_ = query.id if is_whole else checks.integer("query", query, at_least=1)
-        if id_ in self._told:
+        if id_ in self.journal.told:
             raise RuntimeError(f"query {id_} was told already; a reading is told once, or retracted")
         asked = self._pending.get(id_)
-        if asked is None and id_ in self._retracted:
+        if asked is None and id_ in self.journal.retracted:
             raise RuntimeError(f"query {id_} was retracted; put it right with tell(x=..., y=...)")
         if asked is None or (is_whole and not np.array_equal(query.u, asked.u)):
             raise RuntimeError(
@@ -316,14 +379,8 @@ class Learner(ABC):
 
     def _refutation(self) -> str:
         return (
-            f"The assumptions are refuted by the readings up to round {self.refuted}: no function "
-            "fits all of them, so nothing is guaranteed. B, noise_std or the corruption is larger "
-            "than assumed, or the kernel is wrong."
-        )
-
-    def _selection(self) -> str:
-        gone = [id_ for id_, is_unrelated in self._retracted.items() if not is_unrelated]
-        return (
-            f"No guarantee: readings {gone} were taken out, and nobody stated that this had nothing to "
-            "do with their values."
+            f"The assumptions are refuted by the readings up to round {self.refuted}, so nothing is "
+            "guaranteed any more. True assumptions would be contradicted with probability at most "
+            f"{self.assumptions.delta:g}; more likely B, noise_std or the corruption is larger than "
+            "assumed, or the kernel is wrong."
         )

@@ -1,5 +1,6 @@
 """Recommendation and certificates, from bounds that are valid for the threat at hand."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,10 +30,32 @@ class Guarantee:
     """The budget."""
     void: str | None = None
     """Why nothing is guaranteed, if so."""
+    is_refuted: bool = False
+    """Whether that is because the readings contradict the assumptions."""
+    cap: float = math.inf
+    """The largest single lie, c_max."""
+    condition: str = ""
+    """What else it supposes, as a clause."""
+    n_waiting: int = 0
+    """Readings it does not rest on yet, because an earlier round is still open."""
 
     def said(self, units: Units = MODEL_UNITS) -> str:
-        """The words, with the budget in these units."""
-        return self.words.replace("{C}", f"{units.scale * self.C:g}")
+        """The words, with the budget in these units, the cap where it says more, and the condition."""
+        budget = f"{units.scale * self.C:g}"
+        if self.cap < self.C:
+            budget += f" and no single lie above {units.scale * self.cap:g}"
+        return ", ".join(filter(None, [self.words.replace("{C}", budget), self.condition]))
+
+    @property
+    def waits(self) -> str:
+        """A sentence about the readings it does not rest on yet; empty if there are none."""
+        if not self.n_waiting:
+            return ""
+        told = "The reading" if self.n_waiting == 1 else f"The {self.n_waiting} readings"
+        return (
+            f" {told} told after a round that is still open cannot tighten this yet: tell that round's "
+            "reading, or give it up."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +70,7 @@ class ValidBounds:
     lower: Floats
     B0: float
     is_refuted: bool
-    """Whether they leave some candidate no value at all: an assumption is false."""
+    """Whether they leave some candidate no value at all, which true assumptions hardly allow."""
 
     @classmethod
     def of(cls, instances: Sequence[Instance], assumptions: Assumptions) -> "ValidBounds":
@@ -87,7 +110,7 @@ class Level:
     @property
     def words(self) -> str:
         """When it holds."""
-        return f"valid if C <= {self.C:g} and the adversary is weak"
+        return f"valid if C <= {self.C:g}, no single lie exceeds c_max, and the adversary is weak"
 
     def in_units(self, units: Units) -> "Level":
         """The same in other units."""
@@ -101,12 +124,13 @@ class Recommendation:
 
     x: Floats
     index: int
-    lower: float
-    """f(x) is at least that (where guaranteed)."""
-    upper: float
-    """f(x) is at most that (where guaranteed)."""
+    lower: float | None
+    """f(x) is at least that (where guaranteed). None if the readings contradict the assumptions."""
+    upper: float | None
+    """f(x) is at most that (where guaranteed). None if the readings contradict the assumptions."""
     regret_bound: float | None
-    """Certificate: f(x*) - f(x) is at most that. None where nothing is guaranteed."""
+    """Certificate: f(x*) - f(x) is at most that, x* the best candidate. None where nothing is
+    guaranteed."""
     probability: float | None
     """With which interval and certificate hold, at least; None where nothing is guaranteed."""
     threat: str
@@ -117,7 +141,14 @@ class Recommendation:
     """For unknown corruption: the certificate of this point at every level."""
     between_candidates: float = 0.0
     """On a Box: by how much f may be higher between the candidates than at them, B times the largest
-    kernel distance to a candidate, estimated on a test design. Not in `regret_bound`."""
+    kernel distance to a candidate. An estimate, found by search; not in `regret_bound`."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """(lower, upper); NaN where there is none."""
+        if self.lower is None or self.upper is None:
+            return math.nan, math.nan
+        return self.lower, self.upper
 
 
 @dataclass(frozen=True)
@@ -125,11 +156,14 @@ class RegretCertificate:
     """What is certain, in hindsight, about the regret of the rounds told so far."""
 
     value: float | None
-    """R_T is at most that; None where nothing is guaranteed."""
+    """R_T is at most that, compared with the best candidate; None where nothing is guaranteed."""
     n_rounds: int
     probability: float | None
     threat: str
     guarantee: str
+    between_candidates: float = 0.0
+    """On a Box: by how much more a round may fall short of the best point, which need not be a
+    candidate. An estimate; not in `value`."""
 
 
 def recommendation(
@@ -144,8 +178,9 @@ def recommendation(
 ) -> Recommendation:
     """Candidate i as a recommendation, with its interval and certificate, in these units."""
     void = _why_void(guarantee, bounds, units)
+    is_refuted = guarantee.is_refuted or bounds.is_refuted
     certificate = None if void else units.scale * bounds.simple_regret(i)
-    lower, upper = units.interval(*bounds.interval(i))
+    lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
     between *= units.scale
     where = "point of the domain" if candidates.box is None else f"one of {candidates.n} candidates"
     words = void or (
@@ -154,8 +189,8 @@ def recommendation(
     )
     if void is None and candidates.box is not None:
         words += (
-            f" Between the candidates f may be higher by another {between:.4g} (B times the largest "
-            "kernel distance to a candidate, estimated on a test design)."
+            f" Between the candidates f may be higher by about another {between:.4g}: an estimate, B "
+            "times the largest kernel distance to a candidate that a search found."
         )
     return Recommendation(
         x=candidates.x_of(candidates.coordinates[i]),
@@ -166,24 +201,34 @@ def recommendation(
         probability=None if void else guarantee.probability,
         threat=guarantee.threat,
         rule=rule,
-        guarantee=words,
+        guarantee=words + guarantee.waits,
         levels=tuple(level.in_units(units) for level in levels),
         between_candidates=between,
     )
 
 
 def regret_certificate(
-    bounds: ValidBounds, guarantee: Guarantee, played: Sequence[int]
+    candidates: Candidates,
+    bounds: ValidBounds,
+    guarantee: Guarantee,
+    played: Sequence[int],
+    between: float,
 ) -> RegretCertificate:
     """The hindsight certificate of the rounds in which these candidates were played."""
     void = _why_void(guarantee, bounds)
-    value = None if void else bounds.regret(played)
+    value, n = None if void else bounds.regret(played), len(played)
+    than = "" if candidates.box is None else f", compared with the best of {candidates.n} candidates,"
     words = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, the regret of "
-        f"the {len(played)} rounds told is at most {value:.4g}."
+        f"the {n} rounds told{than} is at most {value:.4g}."
     )
+    if void is None and candidates.box is not None:
+        words += (
+            f" Compared with the best point of the box it may be larger by about {n * between:.4g}: an "
+            f"estimate, {between:.4g} a round."
+        )
     probability = None if void else guarantee.probability
-    return RegretCertificate(value, len(played), probability, guarantee.threat, words)
+    return RegretCertificate(value, n, probability, guarantee.threat, words + guarantee.waits, between)
 
 
 def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:
@@ -204,7 +249,7 @@ def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:
 def _why_void(guarantee: Guarantee, bounds: ValidBounds, units: Units = MODEL_UNITS) -> str | None:
     if guarantee.void is None and bounds.is_refuted:
         return (
-            f"No guarantee: {guarantee.said(units)}, the bounds leave some point no value at all, so an "
-            "assumption is false."
+            f"No guarantee: {guarantee.said(units)}, the bounds leave some point no value at all. Under "
+            f"true assumptions that happens with probability at most {1.0 - guarantee.probability:.4g}."
         )
     return guarantee.void

@@ -1,17 +1,19 @@
 """An algorithm's state as plain data, and back; nothing is trusted that is not checked."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unbribable.decision.draws import Seed
+from unbribable.decision.journal import Journal, Lost
 from unbribable.decision.proposal import Query, Reading
 from unbribable.model import checks
 from unbribable.model.box import Candidates
 from unbribable.model.checks import Floats
 
-FORMAT = 2
+FORMAT = 3
 
 _DTYPES = {
     "id": np.int64,
@@ -27,9 +29,8 @@ def saved(
     identity: dict[str, Any],
     seed: Seed,
     t: int,
-    readings: Sequence[Reading],
+    journal: Journal,
     pending: Sequence[Query],
-    retracted: Mapping[int, bool],
     coordinates: Floats | None,
 ) -> dict[str, Any]:
     """JSON-able values, and one array per column of the readings.
@@ -37,10 +38,10 @@ def saved(
     `coordinates` are those of a Box's candidates, which a state has to name; a Grid's are its own.
     """
     columns: dict[str, Any] = {
-        name: np.array([getattr(reading, name) for reading in readings], dtype=dtype)
+        name: np.array([getattr(reading, name) for reading in journal.readings], dtype=dtype)
         for name, dtype in _DTYPES.items()
     }
-    columns["instance"] = [reading.instance for reading in readings]
+    columns["instance"] = [reading.instance for reading in journal.readings]
     if coordinates is not None:
         columns["u"] = coordinates[columns["index"]]
     queries = [
@@ -63,7 +64,8 @@ def saved(
         "t": t,
         "readings": columns,
         "pending": queries,
-        "retracted": [[id_, is_unrelated] for id_, is_unrelated in retracted.items()],
+        "retracted": [[id_, is_unrelated] for id_, is_unrelated in journal.retracted.items()],
+        "lost": [[t, lost.because_of_value, lost.n_told] for t, lost in journal.lost.items()],
     }
 
 
@@ -72,7 +74,7 @@ def check_identity(state: Mapping[str, Any], identity: dict[str, Any]) -> None:
     if not isinstance(state, Mapping) or state.get("format") != FORMAT:
         found = state.get("format") if isinstance(state, Mapping) else state
         raise ValueError(f"state must have format {FORMAT}, got {found!r}")
-    for key in ("identity", "seed", "t", "readings", "pending", "retracted"):
+    for key in ("identity", "seed", "t", "readings", "pending", "retracted", "lost"):
         if key not in state:
             raise ValueError(f"state must have the key {key!r}, got {list(state)}")
     for name, value in identity.items():
@@ -81,13 +83,20 @@ def check_identity(state: Mapping[str, Any], identity: dict[str, Any]) -> None:
             raise ValueError(f"{name} must be the saved one, {then!r}, got {name}={value!r}")
 
 
-def load_readings(
-    state: Mapping[str, Any], candidates: Candidates, labels: Mapping[str, Any]
-) -> tuple[int, list[tuple[Reading, Floats]], list[Query], dict[int, bool]]:
-    """Round, readings with their points, pending queries and what was retracted.
+@dataclass(frozen=True)
+class Loaded:
+    """What a state says about the rounds."""
 
-    Everything is checked before anything is learned from it.
-    """
+    t: int
+    readings: list[tuple[Reading, Floats]]
+    """With their points, in the order of telling."""
+    pending: list[Query]
+    retracted: dict[int, bool]
+    lost: dict[int, Lost]
+
+
+def load_readings(state: Mapping[str, Any], candidates: Candidates, labels: Mapping[str, Any]) -> Loaded:
+    """What became of the rounds; everything is checked before anything is learned from it."""
     columns = state["readings"]
     is_box = candidates.box is not None
     needed = (*_DTYPES, "instance", *(["u"] if is_box else []))
@@ -140,7 +149,13 @@ def load_readings(
     for id_, is_unrelated in state["retracted"]:
         id_ = checks.integer("retracted id", id_, at_least=1)
         retracted[id_] = checks.truth("is_unrelated", is_unrelated)
-    return t, readings, queries, retracted
+    lost: dict[int, Lost] = {}
+    for id_, because_of_value, n_told in state["lost"]:
+        if checks.integer("lost round", id_, at_least=1) in ids or id_ > t:
+            raise ValueError(f"a lost round must be at most t={t}, not told or pending, got {id_}")
+        because = checks.truth("because_of_value", because_of_value)
+        lost[id_] = Lost(because, checks.integer("n_told", n_told, at_least=0))
+    return Loaded(t, readings, queries, retracted, lost)
 
 
 def _points(rows: Any, candidates: Candidates) -> Floats:

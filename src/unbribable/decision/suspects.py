@@ -58,7 +58,7 @@ class Suspect:
     is_flagged: bool
     """Heuristic verdict: score >= FLAG_AT, or certain."""
     is_certain: bool
-    """Whether it is corrupted for certain, as `suspects` explains."""
+    """Whether it is corrupted for certain, under the assumptions, as `suspects` explains."""
     evidence: tuple[str, ...]
     """What speaks against it, in words with numbers; empty unless flagged."""
 
@@ -90,7 +90,9 @@ def suspects(
     The bounds have learned from the reading itself. That does not matter to the proof, since they
     contain f whatever they learned from; it costs power, since a lie draws them towards itself. Nothing
     is certain where the bounds trust every reading (GP-UCB: being outside shows that some reading
-    is a lie, not which one), where beta was given, or once the assumptions are refuted.
+    is a lie, not which one), where beta was given, where readings are missing because of their values,
+    or once the assumptions are refuted. Where readings are missing for other reasons the evidence says
+    what that supposes.
     Going on without the flagged readings voids the guarantee, which allows for their lies already.
 
     Args:
@@ -141,6 +143,8 @@ def suspects(
                     f"other readings predict ({units.from_model(expected[k]):.3g} +- "
                     f"{units.scale * sd[k]:.3g})"
                 )
+            if is_certain and algorithm.journal.lost:
+                evidence.append(f"certain under the assumptions, {algorithm.journal.condition()}")
         found.append(
             Suspect(
                 id=reading.id,

@@ -37,7 +37,10 @@ def advise(engine: Engine) -> Recommendation | None:
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
-    """The readings, most suspicious first, in the user's units; `id` is the round."""
+    """The readings, most suspicious first, in the user's units; `id` is the round.
+
+    Where the model was fitted nothing is certain: the fit saw the readings it would accuse.
+    """
     current = settled(engine)
     if current is None:
         return ()
@@ -59,7 +62,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
             suspect = replace(
                 suspect, residual=residual, score=score, is_flagged=True, evidence=evidence
             )
-        found.append(replace(suspect, y=y))
+        found.append(replace(suspect, y=y, is_certain=suspect.is_certain and not engine.is_fitted))
     found.sort(key=lambda suspect: (not suspect.is_certain, -suspect.score))
     return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
 
@@ -73,6 +76,7 @@ def settled(engine: Engine) -> tuple[Algorithm, Units, Scout | None] | None:
         early = Engine(engine.domain, plan, engine.seed)
         for told in engine.told:
             early.tell(told.t, told.x, told.y, told.drawn, told.is_foreign)
+        early.lost = engine.lost
         engine = early
     assert engine.algorithm is not None
     return engine.algorithm, engine.units, engine.scout

@@ -70,6 +70,7 @@ class Engine:
         self.plan = plan
         self.seed = Seed.of(seed)
         self.told: list[Told] = []
+        self.lost: dict[int, bool] = {}
         self.is_fitted = plan.assumptions is None
         self.n_design = plan.n_design(domain.d)
         self._start = Candidates(domain)
@@ -131,6 +132,14 @@ class Engine:
         u = self._start.coordinates_of(x)  # refuses what lies outside, before anything is kept
         self.told.append(Told(t, x, u, y, drawn, is_foreign))
 
+    def lose(self, t: int, *, because_of_value: bool = False) -> None:
+        """State that round t has no reading and will have none. Said again, it changes the reason alone.
+
+        The guarantee then says how many readings are missing. It is void where one is missing because of
+        its value.
+        """
+        self.lost[t] = because_of_value
+
     def drawn(self, t: int) -> str | None:
         """The instance that the draw of round t names: a function of seed and t.
 
@@ -171,6 +180,8 @@ class Engine:
             return None
         if self._algorithm is None:
             self._algorithm = self._new_algorithm()
+        for t, because_of_value in self.lost.items():
+            self._algorithm.lose(t, because_of_value=because_of_value)
         for told in self.told[len(self._algorithm.readings) :]:
             y, drawn = self.units.to_model(told.y), None if self._is_redrawn else told.drawn
             self._algorithm.learn(told.t, told.x, y, drawn=drawn, is_foreign=told.is_foreign)

@@ -71,8 +71,9 @@ def in_a_line(result: "Result") -> str:
     if result.recommendation is None:
         return "no reading yet"
     seconds = result.seconds_per_ask
+    interval = "no interval"
+    if result.lower is not None:
+        interval = f"f(x) in ({result.lower:.4g}, {result.upper:.4g})"
     return (
-        f"f(x) in ({result.lower:.4g}, {result.upper:.4g}) · "
-        f"{result.n_suspects} suspicious · "
-        f"{0.0 if seconds is None else seconds:.3f} s/ask"
+        f"{interval} · {result.n_suspects} suspicious · {0.0 if seconds is None else seconds:.3f} s/ask"
     )

@@ -94,12 +94,12 @@ class Result:
 
     @property
     def lower(self) -> float | None:
-        """f(x) is at least that, where guaranteed."""
+        """f(x) is at least that, where guaranteed; None if the readings contradict the assumptions."""
         return None if self.recommendation is None else self.recommendation.lower
 
     @property
     def upper(self) -> float | None:
-        """f(x) is at most that, where guaranteed."""
+        """f(x) is at most that, where guaranteed; None if the readings contradict the assumptions."""
         return None if self.recommendation is None else self.recommendation.upper
 
     @property
@@ -170,8 +170,11 @@ class Result:
         if self.recommendation is None or self.naive is None:
             return f"No reading yet; {self.n_failed} of {len(self.trials)} evaluations failed."
         flagged = [suspect.id for suspect in self.suspects if suspect.is_flagged]
+        interval = "no interval, since the readings contradict the assumptions"
+        if self.lower is not None:
+            interval = f"f between {self.lower:.6g} and {self.upper:.6g}"
         lines = [
-            f"use x = {_words(self.x)}: f between {self.lower:.6g} and {self.upper:.6g}",
+            f"use x = {_words(self.x)}: {interval}",
             f"best reading: {self.naive.y:.6g} in round {self.naive.number}, "
             f"at {_words(self.naive.params)}",
             f"rounds: {len(self.trials)}, failed: {self.n_failed}, suspicious: {flagged or 'none'}",
@@ -291,8 +294,10 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def learn(engine: Engine, trial: Trial) -> None:
-    """Let the engine learn a trial, if it has a reading."""
-    if trial.y is not None:
+    """Let the engine learn a trial, or that it has no reading."""
+    if trial.y is None:
+        engine.lose(trial.number)
+    else:
         engine.tell(trial.number, trial.x, trial.y, trial.instance, is_foreign=trial.is_given)
 
 

@@ -61,7 +61,8 @@ class Scout:
             self._player = self._new_player()
             kept = [reading for reading in self._readings[:bulk] if reading[0] not in left_out]
             if kept:
-                self._player.learn_all(held(kept))
+                numbered = enumerate(held(kept), 1)  # without gaps: a player waits for open rounds
+                self._player.learn_all([(k, u, y) for k, (_, u, y) in numbered])
             n = bulk
         self._learn(self._readings[n:])
 
@@ -103,7 +104,7 @@ class Scout:
             warnings.simplefilter("ignore", AssumptionsRefuted)  # it allows for no corruption at all
             for t, u, y in readings:
                 if t not in self._left_out:
-                    self._player.learn(t, self._player.candidates.x_of(u), y)
+                    self._player.learn(self._player.t + 1, self._player.candidates.x_of(u), y)
 
     def _new_player(self) -> GPUCB:
         return GPUCB(self._domain, self._assumptions, beta=self._beta)

@@ -21,10 +21,11 @@ class StudyRecommendation:
 
     params: dict[str, Any]
     """The parameters to use; those outside the search space (conditional ones) are not among them."""
-    lower: float
-    """The objective is at least that at these parameters (where guaranteed)."""
-    upper: float
-    """And at most that (where guaranteed)."""
+    lower: float | None
+    """The objective is at least that at these parameters (where guaranteed); None if the trials
+    contradict the assumptions."""
+    upper: float | None
+    """And at most that; None in the same case."""
     regret_bound: float | None
     """The best one is better by at most that. None where nothing is guaranteed."""
     between_candidates: float

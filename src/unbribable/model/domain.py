@@ -40,6 +40,7 @@ class Grid:
         points.flags.writeable = False
         self.points: Floats = points
         self._columns: Floats = np.ascontiguousarray(points.T)
+        self._sides: Floats = np.ptp(points, axis=0)
         self.n: int = n
         self.d: int = d
 
@@ -50,7 +51,7 @@ class Grid:
         return f"Grid(n={self.n}, d={self.d})"
 
     def index_of(self, x: Any) -> int:
-        """The index of the candidate x (equal up to rounding, 1e-9 relative).
+        """The index of the candidate x: equal up to rounding, and to 1e-9 of the grid's sides.
 
         Raises:
             ValueError: x is not a candidate; the message names the nearest one.
@@ -58,9 +59,9 @@ class Grid:
         x = checks.array("x", x, ndim=1)
         if x.shape != (self.d,):
             raise ValueError(f"x must have shape ({self.d},), got shape {x.shape}")
-        distance = np.abs(self._columns - x[:, None]).max(axis=0)
-        nearest = int(np.argmin(distance))
-        if distance[nearest] > 1e-9 * max(1.0, float(np.abs(x).max())):
+        off = np.abs(self._columns - x[:, None])
+        nearest = int(np.argmin(off.max(axis=0)))
+        if (off[:, nearest] > 1e-9 * self._sides + 4.0 * np.spacing(np.abs(x))).any():
             raise ValueError(
                 f"x must be a candidate of the domain, got x={x.tolist()}; "
                 f"the nearest is {self.points[nearest].tolist()} (index {nearest})"

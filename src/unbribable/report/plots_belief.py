@@ -290,7 +290,7 @@ def _limits(known: Belief, trials: bool) -> tuple[float, float]:
 
 def _note(known: Belief) -> str:
     best, x = known.run.best, known.at_x
-    lower, upper = (best.lower, best.upper) if known.is_recommended else (x.lower[0], x.upper[0])
+    lower, upper = best.interval if known.is_recommended else (x.lower[0], x.upper[0])
     where = "the recommended point" if known.is_recommended else "the point"
     notes = [f"interval at {where}: {in_words(lower, upper)}", band_note(known.run)]
     if known.n_left_out:

@@ -86,9 +86,7 @@ def draw_history(past: History) -> "Figure":
     ax.set_ylabel(VALUE)
     notes = [band_note(past.run)]
     if float(past.lower[-1]) < low or float(past.upper[-1]) > high:
-        notes.insert(
-            0, f"the interval at the end, cut at the axes, is {in_words(best.lower, best.upper)}"
-        )
+        notes.insert(0, f"the interval at the end, cut at the axes, is {in_words(*best.interval)}")
     named_once(figure, [ax], "; ".join(note for note in notes if note))
     return figure
 

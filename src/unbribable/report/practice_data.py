@@ -84,7 +84,7 @@ def _incumbent(result: Result) -> tuple[float, float, float, Floats]:
     run = run_of(result)
     best, candidates = run.best, run.algorithm.candidates
     mean = float(Estimate(run).at(candidates.coordinates_of(best.x)[None, :])[0][0])
-    return mean, best.lower, best.upper, best.x
+    return mean, *best.interval, best.x
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,9 @@ def band_note(run: Run) -> str:
 
 
 def in_words(lower: float, upper: float) -> str:
-    """An interval for a legend."""
+    """An interval for a legend; NaN stands for none."""
+    if np.isnan(lower):
+        return "none, the readings contradict the assumptions"
     return f"[{lower:.4g}, {upper:.4g}]".replace("-", "−")
 
 

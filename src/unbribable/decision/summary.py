@@ -1,0 +1,42 @@
+"""Where an algorithm stands, as plain data."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unbribable.decision.algorithm import Algorithm
+
+
+def summary(algorithm: "Algorithm", identity: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """What was chosen, what was told, and what is guaranteed; JSON-able, without the seed."""
+    best, regret = algorithm.recommend(), algorithm.regret_certificate()
+    journal = algorithm.journal
+    return {
+        **identity,
+        "assumptions": algorithm.assumptions.in_words(),
+        "rounds": algorithm.t,
+        "told": len(journal.readings),
+        "foreign": sum(reading.is_foreign for reading in journal.readings),
+        "pending": [query.id for query in algorithm.pending],
+        "retracted": list(journal.retracted),
+        "lost": list(journal.lost),
+        "waiting": journal.n_waiting,
+        "detected": algorithm.detected,
+        "refuted": algorithm.refuted,
+        "threat": best.threat,
+        "guarantee": best.guarantee,
+        "recommendation": {
+            "x": best.x.tolist(),
+            "lower": best.lower,
+            "upper": best.upper,
+            "regret_bound": best.regret_bound,
+            "between_candidates": best.between_candidates,
+        },
+        "regret_in_hindsight": {
+            "value": regret.value,
+            "between_candidates": regret.between_candidates,
+            "guarantee": regret.guarantee,
+        },
+        "candidates": algorithm.candidates.n,
+        "instances": {label: instance.summary() for label, instance in algorithm.instances.items()},
+        "notes": notes,
+    }
