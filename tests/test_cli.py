@@ -91,6 +91,11 @@ BAD = [
     (["run", "--save", "nowhere/record.npz"], "--save must be in a directory that exists"),
     (["bound", "--kernel", "cubic"], "kernel.kind must be one of"),
     (["bound", "--noise", "-1"], "noise_std must be"),
+    (["bound", "--dimension", "9"], "must fit into 4 GiB, got 100^9 candidates and 10000 rounds"),
+    (["bound", "--dimension", "1000000000"], "must fit into 4 GiB"),
+    (["bound", "--points", "1", "--dimension", "1000000000"], "must fit into 4 GiB"),
+    (["bound", "--points", "100000", "--rounds", "1000000"], "take fewer --points"),
+    (["bound", "--points", "0"], "--points must be >= 1"),
     (["bound", "--kernel", "linear", "--lengthscale", "0.1"], "k(x, x) must be <= 1"),
     (["report", "nowhere"], "nowhere"),
     (["demo", "--seeds", "0"], "--seeds"),
@@ -226,9 +231,11 @@ def test_bound_gives_gain_widths_budgets_and_regret():
     assert 0.0 < data["information_gain"]["greedy"] <= data["information_gain"]["upper"]
     assert data["widths"]["corruption (paper)"] == 5.0
     assert data["widths"]["noise (tight)"] < data["widths"]["noise (paper)"]
-    assert [row["theorem"] for row in data["regret"]] == [
-        "Theorem 5", "Theorem 5", "Theorem 9", "Theorem 9", "Theorem 10",
-    ]  # fmt: skip
+    assert [(row["theorem"], row["widths"]) for row in data["regret"]] == [
+        (theorem, widths)
+        for theorem in ("Theorem 5", "Theorem 9", "Theorem 9", "Theorem 10")
+        for widths in ("paper", "default")
+    ]
     for row in data["regret"]:
         assert row["regret"] <= data["trivial"]
         assert row["is_vacuous"] is (row["regret"] == data["trivial"])
@@ -238,6 +245,27 @@ def test_bound_gives_gain_widths_budgets_and_regret():
         "rounds_until_reported_point_is_within_gap",
         "plays_of_slow_until_worse_points_are_ruled_out",
     }
+
+
+def test_bound_of_the_default_widths_is_above_the_papers_where_they_are_wider():
+    words = ["--norm", "0.1", "--largest", "0.1", "--noise", "1", "--cap", "0.001"]
+    sizes = ["--points", "5", "--rounds", "20", "--corruption", "0.001", "--gap", "6"]
+    data = plain(call("bound", *words, *sizes, "--json"))
+    assert data["widths"]["noise (tight)"] > data["widths"]["noise (paper)"]
+    rows = data["regret"]
+    for paper, default in zip(rows[::2], rows[1::2], strict=True):
+        assert paper["learner"] == default["learner"]
+        assert default["theorem_says"] > paper["theorem_says"]
+    for name in ("rounds_until_reported", "plays_of_slow"):
+        (found,) = [value for key, value in data["gap"].items() if key.startswith(name)]
+        assert found["default"] > found["paper"]
+
+
+def test_bound_says_which_widths_a_number_is_for():
+    result = call("bound", "--rounds", "50", "--points", "5", "--gap", "0.5")
+    assert "(paper widths), " in result.stdout
+    assert "(default widths)" in result.stdout
+    assert "delta/2 for delta" in result.stdout
 
 
 @pytest.mark.parametrize("kernel", ["squared_exponential", "matern", "linear"])

@@ -255,7 +255,7 @@ def bound(
     from unbribable.theory.assumptions import Assumptions
 
     with usage():
-        X = grid(points, dimension, low, high)
+        X = grid(points, dimension, low, high, rounds)
         k = kernel_of(kernel, lengthscale, smoothness)
         a = Assumptions(k, B=norm, B0=largest, noise_std=noise, lam=lam, delta=delta, c_max=cap)
         data = bounds(a, X, corruption, rounds, gap)
