@@ -30,8 +30,8 @@ from unbribable.theory.widths import radius
 MAX_GIB = 4.0
 """Memory that `bound` may need at most, if every reading is at another candidate."""
 
-WIDTHS = {"paper": {"noise": "paper"}, "default": {"noise": "tight"}}
-"""The learner's options that a number is for -> what the theorems call them."""
+WIDTHS = {"paper": "paper", "default": "tight"}
+"""The learner's options that a number is for -> its option `noise`."""
 
 
 def kernel_of(kind: str, lengthscale: float, smoothness: float) -> Kernel:
@@ -87,13 +87,14 @@ def bounds(assumptions: Assumptions, X: Floats, C: float, T: int, gap: float | N
         data["gap"] = {
             "gap": gap,
             "rounds_until_reported_point_is_within_gap": {
-                widths: simple_regret_horizon(unit, C, gap, gamma_1, **words)
-                for widths, words in WIDTHS.items()
+                widths: simple_regret_horizon(unit, C, gap, gamma_1, noise=noise)
+                for widths, noise in WIDTHS.items()
             },
             "plays_of_slow_until_worse_points_are_ruled_out": None
             if math.isinf(unit.cap)
             else {
-                widths: elimination_time(unit, gap, gamma_1, **words) for widths, words in WIDTHS.items()
+                widths: elimination_time(unit, gap, gamma_1, noise=noise)
+                for widths, noise in WIDTHS.items()
             },
         }
     return data
@@ -148,11 +149,11 @@ def _theorems(
         return found
     for is_corrupted in (False, True):
         learner = "FastSlowGPUCB" if is_corrupted else "FastSlowGPUCB, nobody lies"
-        for widths, words in WIDTHS.items():
-            bound = theorem_9(a, C, T, gamma, is_corrupted=is_corrupted, **words)
+        for widths, noise in WIDTHS.items():
+            bound = theorem_9(a, C, T, gamma, is_corrupted=is_corrupted, noise=noise)
             found.append((learner, widths, bound))
-    for widths, words in WIDTHS.items():
-        found.append(("LayeredGPUCB", widths, theorem_10(a, C, T, gamma, **words)))
+    for widths, noise in WIDTHS.items():
+        found.append(("LayeredGPUCB", widths, theorem_10(a, C, T, gamma, noise=noise)))
     return found
 
 
