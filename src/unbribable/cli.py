@@ -216,6 +216,10 @@ def report(
         return
     for file in data["files"]:
         typer.echo(f"wrote {file}")
+    if data["n_skipped"]:
+        typer.echo(f"{data['n_skipped']} files skipped, see report.md", err=True)
+    if data["advice"]:
+        typer.echo(data["advice"], err=True)
 
 
 @app.command()
