@@ -79,11 +79,25 @@ BAD = [
     (["sweep", "{spec}", "--out", "out", "--profile", "big"], "profile must be one of 'full'"),
     (["sweep", "{spec}", "--out", "out", "--serial", "--workers", "2"], "--serial must come without"),
     (["sweep", "{spec}", "--out", "out", "--workers", "0"], "--workers"),
+    (["sweep", "{spec}", "--out", "out", "--scheduler", "nonsense"], "scheduler must be the address of"),
+    (
+        ["sweep", "{spec}", "--out", "out", "--scheduler", "foo://bar"],
+        "got scheduler='foo://bar': unknown",
+    ),
+    (
+        ["sweep", "{plain}", "--out", "out", "--profile", "big"],
+        "profile must be left out: this spec has",
+    ),
+    (["sweep", "{huge}", "--out", "out"], "seeds must be at most 100000, got seeds=3000000000"),
     (["run", "--algorithm", "UCB"], "'RobustGPUCB'"),
     (["run", "--adversary", "region_subtraction"], "adversaries[0].radius must be given"),
     (["run", "--set", "adversary.radius=1"], "got adversaries[0].radius"),
     (["run", "--set", "radius=1"], "--set must be SECTION.KEY=VALUE"),
-    (["run", "--rounds", "0"], "T[0] must be >= 1"),
+    (["run", "--rounds", "0"], "--rounds must be >= 1"),
+    (["run", "--corruption", "-1"], "--corruption must be finite and >= 0"),
+    (["run", "--corruption", "nan"], "--corruption must be finite and >= 0"),
+    (["run", "--seed", "-1"], "--seed must be >= 0"),
+    (["run", "{spec}", "--rounds", "0"], "--rounds must be one of 10"),
     (["run", "--noise", "-1"], "noise_std must be"),
     (["run", "--profile", "full"], "--profile must come with a spec file"),
     (["run", "{spec}", "--algorithm", "x"], "--algorithm must be one of 'baseline', 'RobustGPUCB'"),
@@ -105,7 +119,10 @@ BAD = [
 @pytest.mark.parametrize(("words", "message"), BAD, ids=lambda value: str(value)[:60])
 def test_wrong_use_exits_with_2_and_says_what_is_allowed(words, message, spec, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = call(*(word.format(spec=spec) for word in words))
+    plain, huge = tmp_path / "plain.toml", tmp_path / "huge.toml"
+    plain.write_text(SPEC.format(noise=0.1).split("[profiles")[0])
+    huge.write_text(SPEC.format(noise=0.1).replace("seeds = 2", "seeds = 3000000000"))
+    result = call(*(word.format(spec=spec, plain=plain, huge=huge) for word in words))
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""
@@ -205,6 +222,41 @@ def test_sweep_then_report(spec, tmp_path):
     assert more.stderr == ""
     data = plain(call("report", out, "--json"))
     assert data["n_records"] == 12
+
+
+def test_sweep_plays_a_damaged_run_again_and_says_so(spec, tmp_path):
+    out = tmp_path / "out"
+    plain(call("sweep", spec, "--out", out, "--serial", "--json"))
+    victim = min((out / "runs").iterdir())
+    victim.write_bytes(b"")
+    renamed = spec.read_text().replace('"baseline"', '"other"')
+    spec.write_text(renamed)
+    result = call("sweep", spec, "--out", out, "--serial")
+    assert result.exit_code == 0
+    assert "7 were there, 1 played" in result.stdout
+    assert f"played again: {victim}: this file is no record" in result.stdout
+    victim.write_bytes(b"oops")
+    data = plain(call("sweep", spec, "--out", out, "--serial", "--json"))
+    assert (data["kept"], data["done"]) == (7, 1)
+    assert data["damaged"][0].startswith(str(victim))
+
+
+def test_report_says_what_is_missing_and_what_to_do(spec, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("unbribable.report.all_figures", lambda *_: iter(()))
+    out = tmp_path / "out"
+    plain(call("sweep", spec, "--out", out, "--serial", "--json"))
+    files = sorted((out / "runs").iterdir())
+    files[0].unlink()
+    files[1].write_bytes(b"")
+    result = call("report", out)
+    assert result.exit_code == 0
+    assert "2 of the 8 runs of the spec are missing, 0 of them failed" in result.stderr
+    assert "1 files skipped" in result.stderr
+    (out / "spec.json").write_text("")
+    result = call("report", out)
+    assert result.exit_code == 2
+    assert f"a damaged {out / 'spec.json'}" in result.stderr
 
 
 def test_sweep_exits_with_1_and_names_the_file_of_each_run_that_failed(tmp_path):

@@ -184,9 +184,9 @@ def sweep(
         line = shlex.join(["unbribable", *sys.argv[1:]])
         typer.echo(f"interrupted; what is finished is kept. This goes on:\n  {line}", err=True)
         raise typer.Exit(130) from None
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         typer.echo(f"unbribable: {error}", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
     show_sweep(tally, out, as_json=as_json)
     if tally.failed:
         raise typer.Exit(1)

@@ -1,7 +1,11 @@
 """A sweep plays every run once, wherever it plays them, and survives what fails."""
 
 import errno
+import io
 import json
+import logging
+import subprocess
+import sys
 
 import distributed
 import pytest
@@ -255,3 +259,41 @@ def test_a_scheduler_that_is_there_already_is_used_and_left_running(tmp_path):
     assert (again.kept, again.done, again.failed) == (4, 4, ())
     sweep(spec(2), tmp_path / "serial", serial=True)
     assert_same(records(tmp_path / "dask"), records(tmp_path / "serial"))
+
+
+SCHEDULER = """
+import distributed, time
+if __name__ == "__main__":
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp",
+        dashboard_address="127.0.0.1:0",
+    ) as there:
+        print(there.scheduler_address, flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_scheduler_that_is_lost_ends_the_sweep_in_a_sentence(tmp_path):
+    said = io.StringIO()
+    handler = logging.StreamHandler(said)
+    command = [sys.executable, "-c", SCHEDULER]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as there:
+        logging.getLogger("distributed").addHandler(handler)
+        try:
+            address = there.stdout.readline().strip()
+            with pytest.raises(RuntimeError, match=r"the scheduler must stay .* call again"):
+                sweep(
+                    spec(100),  # more than are handed to the scheduler at a time
+                    tmp_path,
+                    scheduler=address,
+                    on_change=lambda tally: there.kill() if tally.done == 2 else None,
+                )
+        finally:
+            there.kill()
+            logging.getLogger("distributed").removeHandler(handler)
+    assert said.getvalue() == ""
+    assert handler.level == logging.NOTSET
+    assert 2 <= len(records(tmp_path)) < 400

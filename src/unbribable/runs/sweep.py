@@ -66,6 +66,8 @@ def sweep(
         on_change: Called after every run.
 
     Raises:
+        OSError: A file cannot be read or written, or nobody answers at the scheduler's address.
+        RuntimeError: The scheduler is gone; calling again goes on.
         KeyboardInterrupt: Workers are stopped; what was finished is kept, and calling again goes on.
     """
     if not isinstance(spec, Spec):
