@@ -102,6 +102,7 @@ BAD = [
     (["run", "--profile", "full"], "--profile must come with a spec file"),
     (["run", "{spec}", "--algorithm", "x"], "--algorithm must be one of 'baseline', 'RobustGPUCB'"),
     (["run", "{spec}", "--noise", "0.1"], "must be left out where a spec is given"),
+    (["run", "--rounds", "2", "--save", "{folder}"], "a-folder'"),
     (["run", "--save", "nowhere/record.npz"], "--save must be in a directory that exists"),
     (["bound", "--kernel", "cubic"], "kernel.kind must be one of"),
     (["bound", "--noise", "-1"], "noise_std must be"),
@@ -122,7 +123,10 @@ def test_wrong_use_exits_with_2_and_says_what_is_allowed(words, message, spec, t
     plain, huge = tmp_path / "plain.toml", tmp_path / "huge.toml"
     plain.write_text(SPEC.format(noise=0.1).split("[profiles")[0])
     huge.write_text(SPEC.format(noise=0.1).replace("seeds = 2", "seeds = 3000000000"))
-    result = call(*(word.format(spec=spec, plain=plain, huge=huge) for word in words))
+    folder = tmp_path / "a-folder"
+    folder.mkdir()
+    places = {"spec": spec, "plain": plain, "huge": huge, "folder": folder}
+    result = call(*(word.format(**places) for word in words))
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""

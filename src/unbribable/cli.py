@@ -129,7 +129,8 @@ def run(
             raise ValueError(f"--save must be in a directory that exists, got {save}")
     record = play(chosen.to_plain())
     if save is not None:
-        record.save(save)
+        with usage():
+            record.save(save)
     data = summary(record)
     if as_json:
         print_json(data)
@@ -149,7 +150,7 @@ def sweep(
     serial: Annotated[bool, typer.Option("--serial", help="Play here, one by one.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Play every run of a spec that has no file yet, on all cores or on a cluster.
+    """Play every run of a spec that has no file yet, or a damaged one, on all cores or on a cluster.
 
     \b
     Examples:
