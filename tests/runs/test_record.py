@@ -283,6 +283,16 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path, monkeypatch):
         Record.load(path)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_what_is_no_file_is_not_waited_for(tmp_path):
+    path = tmp_path / "game.npz"
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="a record must be a file, got"):
+        Record.load(path)
+    with pytest.raises(ValueError, match="a record must be a file, got"):
+        Record.load(tmp_path)
+
+
 def test_one_changed_byte_anywhere_is_noticed_or_harmless(tmp_path):
     whole = game("Robust")
     path = whole.save(tmp_path / "game.npz")

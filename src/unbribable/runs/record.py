@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import stat
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -80,9 +81,11 @@ class Record:
             ValueError: What it holds is damaged, or no record; the message says what is wrong.
         """
         path = Path(path)
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise ValueError(f"a record must have at most {MAX_BYTES} bytes, got {size}")
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe would wait, a device never end
+            raise ValueError(f"a record must be a file, got {path}, which is none")
+        if found.st_size > MAX_BYTES:
+            raise ValueError(f"a record must have at most {MAX_BYTES} bytes, got {found.st_size}")
         packed = path.read_bytes()
         try:
             arrays = _unpacked(packed)
