@@ -67,7 +67,7 @@ def play_on_dask(
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep Dask's own tracebacks of a lost connection off the terminal: what it means is raised."""
-    handlers = logging.getLogger("distributed").handlers
+    handlers = list(logging.getLogger("distributed").handlers)
     before = [handler.level for handler in handlers]
     for handler in handlers:
         handler.setLevel(logging.CRITICAL + 1)
