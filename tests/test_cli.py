@@ -79,18 +79,38 @@ BAD = [
     (["sweep", "{spec}", "--out", "out", "--profile", "big"], "profile must be one of 'full'"),
     (["sweep", "{spec}", "--out", "out", "--serial", "--workers", "2"], "--serial must come without"),
     (["sweep", "{spec}", "--out", "out", "--workers", "0"], "--workers"),
+    (["sweep", "{spec}", "--out", "out", "--scheduler", "nonsense"], "scheduler must be the address of"),
+    (
+        ["sweep", "{spec}", "--out", "out", "--scheduler", "foo://bar"],
+        "got scheduler='foo://bar': unknown",
+    ),
+    (
+        ["sweep", "{plain}", "--out", "out", "--profile", "big"],
+        "profile must be left out: this spec has",
+    ),
+    (["sweep", "{huge}", "--out", "out"], "seeds must be at most 100000, got seeds=3000000000"),
     (["run", "--algorithm", "UCB"], "'RobustGPUCB'"),
     (["run", "--adversary", "region_subtraction"], "adversaries[0].radius must be given"),
     (["run", "--set", "adversary.radius=1"], "got adversaries[0].radius"),
     (["run", "--set", "radius=1"], "--set must be SECTION.KEY=VALUE"),
-    (["run", "--rounds", "0"], "T[0] must be >= 1"),
+    (["run", "--rounds", "0"], "--rounds must be >= 1"),
+    (["run", "--corruption", "-1"], "--corruption must be finite and >= 0"),
+    (["run", "--corruption", "nan"], "--corruption must be finite and >= 0"),
+    (["run", "--seed", "-1"], "--seed must be >= 0"),
+    (["run", "{spec}", "--rounds", "0"], "--rounds must be one of 10"),
     (["run", "--noise", "-1"], "noise_std must be"),
     (["run", "--profile", "full"], "--profile must come with a spec file"),
     (["run", "{spec}", "--algorithm", "x"], "--algorithm must be one of 'baseline', 'RobustGPUCB'"),
     (["run", "{spec}", "--noise", "0.1"], "must be left out where a spec is given"),
+    (["run", "--rounds", "2", "--save", "{folder}"], "a-folder'"),
     (["run", "--save", "nowhere/record.npz"], "--save must be in a directory that exists"),
     (["bound", "--kernel", "cubic"], "kernel.kind must be one of"),
     (["bound", "--noise", "-1"], "noise_std must be"),
+    (["bound", "--dimension", "9"], "must fit into 4 GiB, got 100^9 candidates and 10000 rounds"),
+    (["bound", "--dimension", "1000000000"], "must fit into 4 GiB"),
+    (["bound", "--points", "1", "--dimension", "1000000000"], "must fit into 4 GiB"),
+    (["bound", "--points", "100000", "--rounds", "1000000"], "take fewer --points"),
+    (["bound", "--points", "0"], "--points must be >= 1"),
     (["bound", "--kernel", "linear", "--lengthscale", "0.1"], "k(x, x) must be <= 1"),
     (["report", "nowhere"], "nowhere"),
     (["demo", "--seeds", "0"], "--seeds"),
@@ -100,7 +120,13 @@ BAD = [
 @pytest.mark.parametrize(("words", "message"), BAD, ids=lambda value: str(value)[:60])
 def test_wrong_use_exits_with_2_and_says_what_is_allowed(words, message, spec, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = call(*(word.format(spec=spec) for word in words))
+    plain, huge = tmp_path / "plain.toml", tmp_path / "huge.toml"
+    plain.write_text(SPEC.format(noise=0.1).split("[profiles")[0])
+    huge.write_text(SPEC.format(noise=0.1).replace("seeds = 2", "seeds = 3000000000"))
+    folder = tmp_path / "a-folder"
+    folder.mkdir()
+    places = {"spec": spec, "plain": plain, "huge": huge, "folder": folder}
+    result = call(*(word.format(**places) for word in words))
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""
@@ -202,6 +228,41 @@ def test_sweep_then_report(spec, tmp_path):
     assert data["n_records"] == 12
 
 
+def test_sweep_plays_a_damaged_run_again_and_says_so(spec, tmp_path):
+    out = tmp_path / "out"
+    plain(call("sweep", spec, "--out", out, "--serial", "--json"))
+    victim = min((out / "runs").iterdir())
+    victim.write_bytes(b"")
+    renamed = spec.read_text().replace('"baseline"', '"other"')
+    spec.write_text(renamed)
+    result = call("sweep", spec, "--out", out, "--serial")
+    assert result.exit_code == 0
+    assert "7 were there, 1 played" in result.stdout
+    assert f"played again: {victim}: this file is no record" in result.stdout
+    victim.write_bytes(b"oops")
+    data = plain(call("sweep", spec, "--out", out, "--serial", "--json"))
+    assert (data["kept"], data["done"]) == (7, 1)
+    assert data["damaged"][0].startswith(str(victim))
+
+
+def test_report_says_what_is_missing_and_what_to_do(spec, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("unbribable.report.all_figures", lambda *_: iter(()))
+    out = tmp_path / "out"
+    plain(call("sweep", spec, "--out", out, "--serial", "--json"))
+    files = sorted((out / "runs").iterdir())
+    files[0].unlink()
+    files[1].write_bytes(b"")
+    result = call("report", out)
+    assert result.exit_code == 0
+    assert "2 of the 8 runs of the spec are missing, 0 of them failed" in result.stderr
+    assert "1 files skipped" in result.stderr
+    (out / "spec.json").write_text("")
+    result = call("report", out)
+    assert result.exit_code == 2
+    assert f"a damaged {out / 'spec.json'}" in result.stderr
+
+
 def test_sweep_exits_with_1_and_names_the_file_of_each_run_that_failed(tmp_path):
     path, out = tmp_path / "broken.toml", tmp_path / "out"
     path.write_text(SPEC.format(noise=0.0))
@@ -226,9 +287,11 @@ def test_bound_gives_gain_widths_budgets_and_regret():
     assert 0.0 < data["information_gain"]["greedy"] <= data["information_gain"]["upper"]
     assert data["widths"]["corruption (paper)"] == 5.0
     assert data["widths"]["noise (tight)"] < data["widths"]["noise (paper)"]
-    assert [row["theorem"] for row in data["regret"]] == [
-        "Theorem 5", "Theorem 5", "Theorem 9", "Theorem 9", "Theorem 10",
-    ]  # fmt: skip
+    assert [(row["theorem"], row["widths"]) for row in data["regret"]] == [
+        (theorem, widths)
+        for theorem in ("Theorem 5", "Theorem 9", "Theorem 9", "Theorem 10")
+        for widths in ("paper", "default")
+    ]
     for row in data["regret"]:
         assert row["regret"] <= data["trivial"]
         assert row["is_vacuous"] is (row["regret"] == data["trivial"])
@@ -238,6 +301,27 @@ def test_bound_gives_gain_widths_budgets_and_regret():
         "rounds_until_reported_point_is_within_gap",
         "plays_of_slow_until_worse_points_are_ruled_out",
     }
+
+
+def test_bound_of_the_default_widths_is_above_the_papers_where_they_are_wider():
+    words = ["--norm", "0.1", "--largest", "0.1", "--noise", "1", "--cap", "0.001"]
+    sizes = ["--points", "5", "--rounds", "20", "--corruption", "0.001", "--gap", "6"]
+    data = plain(call("bound", *words, *sizes, "--json"))
+    assert data["widths"]["noise (tight)"] > data["widths"]["noise (paper)"]
+    rows = data["regret"]
+    for paper, default in zip(rows[::2], rows[1::2], strict=True):
+        assert paper["learner"] == default["learner"]
+        assert default["theorem_says"] > paper["theorem_says"]
+    for name in ("rounds_until_reported", "plays_of_slow"):
+        (found,) = [value for key, value in data["gap"].items() if key.startswith(name)]
+        assert found["default"] > found["paper"]
+
+
+def test_bound_says_which_widths_a_number_is_for():
+    result = call("bound", "--rounds", "50", "--points", "5", "--gap", "0.5")
+    assert "(paper widths), " in result.stdout
+    assert "(default widths)" in result.stdout
+    assert "delta/2 for delta" in result.stdout
 
 
 @pytest.mark.parametrize("kernel", ["squared_exponential", "matern", "linear"])

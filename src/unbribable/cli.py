@@ -129,7 +129,8 @@ def run(
             raise ValueError(f"--save must be in a directory that exists, got {save}")
     record = play(chosen.to_plain())
     if save is not None:
-        record.save(save)
+        with usage():
+            record.save(save)
     data = summary(record)
     if as_json:
         print_json(data)
@@ -149,7 +150,7 @@ def sweep(
     serial: Annotated[bool, typer.Option("--serial", help="Play here, one by one.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Play every run of a spec that has no file yet, on all cores or on a cluster.
+    """Play every run of a spec that has no file yet, or a damaged one, on all cores or on a cluster.
 
     \b
     Examples:
@@ -184,9 +185,9 @@ def sweep(
         line = shlex.join(["unbribable", *sys.argv[1:]])
         typer.echo(f"interrupted; what is finished is kept. This goes on:\n  {line}", err=True)
         raise typer.Exit(130) from None
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         typer.echo(f"unbribable: {error}", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
     show_sweep(tally, out, as_json=as_json)
     if tally.failed:
         raise typer.Exit(1)
@@ -216,6 +217,10 @@ def report(
         return
     for file in data["files"]:
         typer.echo(f"wrote {file}")
+    if data["n_skipped"]:
+        typer.echo(f"{data['n_skipped']} files skipped, see report.md", err=True)
+    if data["advice"]:
+        typer.echo(data["advice"], err=True)
 
 
 @app.command()
@@ -255,7 +260,7 @@ def bound(
     from unbribable.theory.assumptions import Assumptions
 
     with usage():
-        X = grid(points, dimension, low, high)
+        X = grid(points, dimension, low, high, rounds)
         k = kernel_of(kernel, lengthscale, smoothness)
         a = Assumptions(k, B=norm, B0=largest, noise_std=noise, lam=lam, delta=delta, c_max=cap)
         data = bounds(a, X, corruption, rounds, gap)

@@ -27,6 +27,12 @@ from unbribable.theory.regret_bounds import (
 from unbribable.theory.tails import tail_paper, tail_sharp
 from unbribable.theory.widths import radius
 
+MAX_GIB = 4.0
+"""Memory that `bound` may need at most, if every reading is at another candidate."""
+
+WIDTHS = {"paper": "paper", "default": "tight"}
+"""The learner's options that a number is for -> its option `noise`."""
+
 
 def kernel_of(kind: str, lengthscale: float, smoothness: float) -> Kernel:
     """The kernel that the flags stand for."""
@@ -38,10 +44,22 @@ def kernel_of(kind: str, lengthscale: float, smoothness: float) -> Kernel:
     return build_kernel(read_kernel("kernel", {"kind": kind, **table}))
 
 
-def grid(points: int, dimension: int, low: float, high: float) -> Floats:
-    """`points` values on each of `dimension` axes, (points^dimension, dimension)."""
-    d = checks.integer("dimension", dimension, at_least=1)
-    checks.integer("points", points, at_least=1)
+def grid(points: int, dimension: int, low: float, high: float, rounds: int) -> Floats:
+    """`points` values on each of `dimension` axes, (points^dimension, dimension).
+
+    Raises:
+        ValueError: They need more than `MAX_GIB` with so many rounds.
+    """
+    d = checks.integer("--dimension", dimension, at_least=1)
+    checks.integer("--points", points, at_least=1)
+    T = checks.integer("--rounds", rounds, at_least=1)
+    n = 10.0 ** min(300.0, d * math.log10(points))
+    needed = 8.0 * n * (min(n, T) + d) / 2**30
+    if needed > MAX_GIB:
+        raise ValueError(
+            f"candidates and rounds must fit into {MAX_GIB:g} GiB, got {points}^{d} candidates and {T} "
+            f"rounds, which may need {needed:.3g} GiB: take fewer --points, --dimension or --rounds"
+        )
     table = {"low": [low] * d, "high": [high] * d, "n": points}
     return build_candidates(read_candidates("grid", table), seed=0)
 
@@ -62,16 +80,22 @@ def bounds(assumptions: Assumptions, X: Floats, C: float, T: int, gap: float | N
         "information_gain": {"greedy": gamma.lower(T), "upper": gamma.upper(T)},
         "widths": _widths(assumptions, C, T, float(gamma.upper(T))),
         "budgets": _budgets(assumptions, C, T),
-        "regret": [_plain(bound) for bound in _theorems(unit, C, T, gamma_1)],
+        "regret": [_plain(*row) for row in _theorems(unit, C, T, gamma_1)],
         "trivial": 2.0 * assumptions.B0 * T,
     }
     if gap is not None:
         data["gap"] = {
             "gap": gap,
-            "rounds_until_reported_point_is_within_gap": simple_regret_horizon(unit, C, gap, gamma_1),
+            "rounds_until_reported_point_is_within_gap": {
+                widths: simple_regret_horizon(unit, C, gap, gamma_1, noise=noise)
+                for widths, noise in WIDTHS.items()
+            },
             "plays_of_slow_until_worse_points_are_ruled_out": None
             if math.isinf(unit.cap)
-            else elimination_time(unit, gap, gamma_1),
+            else {
+                widths: elimination_time(unit, gap, gamma_1, noise=noise)
+                for widths, noise in WIDTHS.items()
+            },
         }
     return data
 
@@ -115,25 +139,29 @@ def _budget(instance: str, p: float, paper: float, sharp: float) -> dict[str, An
 
 def _theorems(
     a: Assumptions, C: float, T: int, gamma: MaxInformationGain
-) -> list[tuple[str, RegretBound]]:
+) -> list[tuple[str, str, RegretBound]]:
+    """Learner, its widths (a key of `WIDTHS`) and what holds for it."""
     found = [
-        ("RobustGPUCB, width paper", theorem_5(a, C, T, gamma)),
-        ("RobustGPUCB, width exact", theorem_5(a, C, T, gamma, width="exact")),
+        ("RobustGPUCB", "paper", theorem_5(a, C, T, gamma)),
+        ("RobustGPUCB", "default", theorem_5(a, C, T, gamma, width="exact", noise="tight")),
     ]
-    if not math.isinf(a.cap):
-        found += [
-            ("FastSlowGPUCB, nobody lies", theorem_9(a, C, T, gamma, is_corrupted=False)),
-            ("FastSlowGPUCB", theorem_9(a, C, T, gamma, is_corrupted=True)),
-            ("LayeredGPUCB", theorem_10(a, C, T, gamma)),
-        ]
+    if math.isinf(a.cap):
+        return found
+    for is_corrupted in (False, True):
+        learner = "FastSlowGPUCB" if is_corrupted else "FastSlowGPUCB, nobody lies"
+        for widths, noise in WIDTHS.items():
+            bound = theorem_9(a, C, T, gamma, is_corrupted=is_corrupted, noise=noise)
+            found.append((learner, widths, bound))
+    for widths, noise in WIDTHS.items():
+        found.append(("LayeredGPUCB", widths, theorem_10(a, C, T, gamma, noise=noise)))
     return found
 
 
-def _plain(named: tuple[str, RegretBound]) -> dict[str, Any]:
-    learner, bound = named
+def _plain(learner: str, widths: str, bound: RegretBound) -> dict[str, Any]:
     says = bound.theorem_value
     return {
         "learner": learner,
+        "widths": widths,
         "theorem": bound.theorem,
         "adversary": bound.threat,
         "regret": float(bound.value),
@@ -155,6 +183,7 @@ def show(data: Mapping[str, Any]) -> None:
     print_table("Corruption the instances allow for", heads, data["budgets"])
     heads = {
         "learner": "learner",
+        "widths": "widths",
         "theorem": "by",
         "adversary": "adversary",
         "theorem_says": "theorem says",
@@ -162,6 +191,15 @@ def show(data: Mapping[str, Any]) -> None:
         "is_vacuous": "vacuous",
     }
     print_table(f"Regret (lam = 1; trivially {data['trivial']:.4g})", heads, data["regret"])
+    typer.echo(
+        "widths paper: width, noise, tail and gain as in the paper; default: exact, tight, sharp and "
+        "realised,\nwhose noise width pays for two events: delta/2 for delta in its logarithm"
+    )
     for name, value in data.get("gap", {}).items():
-        words = "not within a million" if value is None else f"{value:g}"
-        typer.echo(f"{name.replace('_', ' ')}: {words}")
+        typer.echo(f"{name.replace('_', ' ')}: {_in_words(value)}")
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{_in_words(part)} ({widths} widths)" for widths, part in value.items())
+    return "not within a million" if value is None else f"{value:g}"

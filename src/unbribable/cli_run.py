@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.model import checks
 from unbribable.runs.experiment import Run
 from unbribable.runs.record import Record
 from unbribable.runs.spec import load_spec, read_spec
@@ -46,6 +47,9 @@ def run_from_flags(flags: Mapping[str, Any], settings: Sequence[str]) -> Run:
     Raises:
         TypeError, ValueError: As for a spec; the message names the key.
     """
+    checks.integer("--rounds", flags["rounds"], at_least=1)
+    checks.integer("--seed", flags["seed"], at_least=0)
+    checks.real("--corruption", flags["corruption"], at_least=0.0)
     tables: dict[str, dict[str, Any]] = {
         "objective": dict(OBJECTIVES.get(flags["objective"], {"kind": flags["objective"]})),
         "assumptions": {"lam": 0.01},

@@ -63,12 +63,15 @@ def show_sweep(tally: "Tally", out: Path, *, as_json: bool) -> None:
     failed = [str(out / "failed" / f"{key}.json") for key in tally.failed]
     if as_json:
         counts = {"total": tally.total, "kept": tally.kept, "done": tally.done, "left": tally.left}
-        print_json({"directory": str(out), **counts, "failed": failed, "seconds": tally.seconds})
+        lists = {"failed": failed, "damaged": list(tally.damaged)}
+        print_json({"directory": str(out), **counts, **lists, "seconds": tally.seconds})
         return
     typer.echo(
         f"{tally.total} runs in {out}: {tally.kept} were there, {tally.done} played in "
         f"{tally.seconds:.1f} s, {len(failed)} failed"
     )
+    for words in tally.damaged:
+        typer.echo(f"  played again: {words}")
     for file in failed:
         typer.echo(f"  failed: {file}")
 

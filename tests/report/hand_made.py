@@ -70,7 +70,7 @@ def record(
                 "C_assumed": C_assumed,
                 "T": T,
                 "seed": seed,
-                "key": "unused",
+                "key": "given by write",
             },
             **meta,
         },
@@ -82,5 +82,8 @@ def write(directory, records):
     runs = directory / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     for k, one in enumerate(records, len(list(runs.iterdir()))):
-        one.save(runs / f"{k:016x}.npz")
+        key = f"{k:016x}"
+        Record(one.columns, {**one.meta, "run": {**one.meta["run"], "key": key}}).save(
+            runs / f"{key}.npz"
+        )
     return directory

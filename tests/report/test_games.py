@@ -95,6 +95,64 @@ def test_records_of_an_earlier_spec_are_left_out(tmp_path):
     assert [skip.file for skip in collection.skipped] == [f"{0:016x}.npz"]
 
 
+def test_runs_of_the_spec_without_a_readable_record_are_missing(tmp_path):
+    write(tmp_path, [record([0.1], seed=seed) for seed in range(3)])
+    runs = [{"key": f"{k:016x}", "labels": {}, "game": {}} for k in range(5)]
+    (tmp_path / "spec.json").write_text(json.dumps({"name": "by hand", "runs": runs}))
+    (tmp_path / "runs" / f"{1:016x}.npz").write_bytes(b"")
+    (tmp_path / "runs" / f"{2:016x}.npz").write_bytes((tmp_path / "runs" / f"{0:016x}.npz").read_bytes())
+    collection = load(tmp_path)
+    assert (collection.n_games, collection.n_runs) == (1, 5)
+    assert collection.missing == tuple(f"{k:016x}" for k in (1, 2, 3, 4))
+    reasons = [skip.reason for skip in collection.skipped]
+    assert "cut off" in reasons[0]
+    assert "it holds another run, '0000000000000000'" in reasons[1]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"runs": 3}', '{"runs": [{}]}', "[" * 100_000])
+def test_a_damaged_list_of_runs_is_named_with_its_path(text, tmp_path):
+    write(tmp_path, [record([0.1])])
+    (tmp_path / "spec.json").write_text(text)
+    with pytest.raises(ValueError, match=r"spec\.json \(.*call sweep again") as caught:
+        load(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+LAYERS = {"instances": ("layer-1", "layer-2"), "instance": [0, 1]}
+ODD = [
+    ({"C": float("nan")}, "finite, got NaN"),
+    ({"C": "nan"}, "C must be a real number"),
+    ({"C": 10**400}, "must fit into float64"),
+    ({"C": -1.0}, "C must be finite and >= 0"),
+    ({"C_assumed": "much"}, "C_assumed must be a real number"),
+    ({"certificate": [1]}, "certificate must be a real number"),
+    ({"detected": "early"}, "detected must be an integer"),
+    ({"seed": None}, "seed must be an integer"),
+    ({"f_max": "high"}, "f_max must be a real number"),
+    ({"f_max": 1e300}, "sums of regret and corruption must be within 1e+100"),
+    ({"charge": [1e300, 0.0]}, "sums of regret and corruption"),
+    ({"charge": [float("nan"), 0.0]}, "columns must be finite, got charge"),
+    ({"algorithm": "\ud800"}, "surrogates not allowed"),
+    ({"instances": ()}, "instance must be"),
+    ({"instance": [0, 1]}, "instance must be -1..0 in every round"),
+    ({"covered": {"other": True}}, "covered must have the instances ['main'], got ['other']"),
+    ({"covered": 3}, "AttributeError"),
+    ({**LAYERS, "maximisers": [1, 2]}, "maximisers must have 2 columns"),
+    ({**LAYERS, "maximisers": [[1], [2]]}, "maximisers must have 2 columns"),
+    ({"instances": ("fast",)}, "others of its cell have ['main']"),
+]
+
+
+@pytest.mark.parametrize(("changes", "reason"), ODD, ids=lambda value: str(value)[:40])
+def test_a_record_that_says_odd_things_is_skipped_and_the_others_are_read(changes, reason, tmp_path):
+    write(tmp_path, [record([0.1, 0.2]), record([0.1, 0.2], **{"seed": 1, **changes})])
+    collection = load(tmp_path)
+    assert collection.n_games == 1
+    (skip,) = collection.skipped
+    assert skip.file == f"{1:016x}.npz"
+    assert reason in skip.reason
+
+
 def test_a_folder_of_records_alone_will_do(tmp_path):
     assert load(write(tmp_path, [record([0.1])]) / "runs").n_games == 1
 

@@ -1,7 +1,9 @@
 """From real games to a report: every file, every figure, and what is said when something is missing."""
 
+import csv
 import json
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -10,8 +12,10 @@ import textwrap
 import pytest
 
 from unbribable.report import report
+from unbribable.report.figures import posterior_figures
 from unbribable.report.games import load, plan
 from unbribable.report.replay import replayed_panel
+from unbribable.report.table import Table
 from unbribable.runs.record import Record
 from unbribable.runs.spec import read_spec
 from unbribable.runs.sweep import sweep
@@ -62,6 +66,16 @@ def test_the_report_counts_what_it_read_and_names_what_it_did_not(made):
     assert f"{N_RUNS - 1} games in" in text
     assert "1 files skipped, 0 runs failed" in text
     assert f"skipped `{victim.name}`" in text
+
+
+def test_the_report_says_how_many_runs_are_missing_and_what_to_do(made):
+    _, out, data, victim = made
+    assert (data["n_runs"], data["missing"]) == (N_RUNS, [victim.stem])
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert (
+        f"1 of the {N_RUNS} runs of the spec are missing, 0 of them failed. Call unbribable sweep"
+        in text
+    )
 
 
 def test_all_files_are_there_and_listed(made):
@@ -164,6 +178,85 @@ def test_a_replay_of_another_game_is_refused(made):
     record = Record.load(layered[0].file)
     with pytest.raises(ValueError, match="the record must be of this game"):
         replayed_panel(record, games[layered[1].file.stem], 60)
+
+
+# --- records and labels that are not to be trusted ------------------------------------------------
+
+LABELS = [r"$\frac{$", r"$\frac{$ $x$", "=2+3", "two\nlines | x", r"$\delta$"]
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """A report in which every label tries something."""
+    odd = {
+        **SPEC,
+        "T": 8,
+        "seeds": 1,
+        "budgets": [2.0],
+        "objective": {"kind": "figure_1", "n": 12, "label": LABELS[0]},
+        "algorithms": [{"label": f"{label}", "kind": "LayeredGPUCB", "revisit": 0.01 * k}
+                       for k, label in enumerate(LABELS)],
+        "adversaries": [{"label": LABELS[1], "kind": "region_subtraction", "radius": 0.12}],
+    }  # fmt: skip
+    directory = tmp_path_factory.mktemp("sweep")
+    sweep(read_spec(odd), directory, serial=True)
+    report(directory)
+    return directory / "report"
+
+
+def test_a_label_that_is_a_broken_formula_is_drawn_as_it_is(labelled):
+    for name in ("regret", "coverage", "maximisers", "corruption", "instances_layers"):
+        assert r"$\frac{$" in (labelled / f"{name}.svg").read_text(encoding="utf-8"), name
+
+
+def test_a_label_that_is_a_formula_is_still_drawn_as_one(labelled):
+    text = (labelled / "regret.svg").read_text(encoding="utf-8")
+    assert r"$\delta$" not in text.replace(r"<!-- $\delta$ -->", "")
+
+
+def test_words_of_a_csv_file_are_never_formulas_and_numbers_stay_numbers(labelled):
+    with (labelled / "cells.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    found = {row["algorithm"] for row in rows}
+    assert {"'=2+3", "two\nlines | x"} <= found
+    words = {"=1": "'=1", "+1": "'+1", "-1.5": "'-1.5", "@cmd": "'@cmd", "\t=1": "'\t=1", "a=1": "a=1"}
+    for word, harmless in words.items():
+        table = Table("t", "", "", {"a": "a", "b": "b"}, [{"a": -1.5, "b": word}])
+        text = table.write_csv(labelled.parent / "t.csv").read_text(encoding="utf-8")
+        assert text == f"a,b\n-1.5,{harmless}\n"
+
+
+def test_a_label_of_two_lines_leaves_the_markdown_tables_whole(labelled):
+    lines = (labelled / "report.md").read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if r"two lines \| x |" in line]
+    assert len(rows) >= 3
+    for line in rows:
+        assert (line[:2], line[-2:]) == ("| ", " |")
+
+
+def test_a_record_that_does_not_replay_costs_its_panel_alone(made, tmp_path):
+    directory = tmp_path / "tampered"
+    shutil.copytree(made[0], directory)
+    cells = load(directory).cells
+    setting = next(cell.setting for cell in cells if cell.setting.T == 60 and cell.setting.C == 2.0)
+    games = next(g for c, g in cells.items() if c.setting == setting and c.algorithm == "Robust")
+    record = Record.load(games[0].file)
+    columns = {**record.columns, "index": record.columns["index"] + 10_000}
+    Record(columns, record.meta).save(games[0].file)
+    figures = posterior_figures(load(directory), plan(directory))
+    captions = [caption for _, caption, _ in figures]
+    assert "Left out, Robust (" in captions[0]
+    assert "Left out" not in captions[1]
+
+
+def test_failures_that_are_over_are_not_counted(made, tmp_path, monkeypatch):
+    directory = tmp_path / "sweep"
+    shutil.copytree(made[0], directory)
+    monkeypatch.setattr("unbribable.report.all_figures", lambda *_: iter(()))
+    present = next(path.stem for path in (directory / "runs").iterdir() if path.stem != made[3].stem)
+    for key in ("0123456789abcdef", present, made[3].stem):
+        (directory / "failed" / f"{key}.json").write_text("{}")
+    assert report(directory)["failed"] == [made[3].stem]
 
 
 def test_without_matplotlib_the_message_is_the_line_that_installs_it(tmp_path):

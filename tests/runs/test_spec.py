@@ -57,6 +57,12 @@ BAD = [
     (changed("T", 0), ValueError, ["T[0] must be >= 1", "got T[0]=0"]),
     (changed("T", [10, 10]), ValueError, ["T must be distinct"]),
     (changed("seeds", 0), ValueError, ["seeds must be >= 1"]),
+    (
+        changed("seeds", 3_000_000_000),
+        ValueError,
+        ["seeds must be at most 100000, got seeds=3000000000"],
+    ),
+    (changed("seeds", 100_000), ValueError, ["at most 100000 runs, got 100000 seeds x", "split it"]),
     (changed("seeds", []), TypeError, ["seeds must be a list that is not empty"]),
     (changed("seeds", [1, -1]), ValueError, ["seeds[1] must be >= 0"]),
     (changed("threat", "mild"), ValueError, ["threat must be one of 'weak', 'strong'"]),
@@ -138,6 +144,12 @@ def test_what_is_wrong_is_named_with_its_key_and_what_is_allowed(raw, error, wor
 def test_an_unknown_profile_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="profile must be one of 'full', got profile='small'"):
         read_spec(changed("profiles", {"full": {"T": 50}}), "small")
+
+
+def test_a_profile_of_a_spec_without_any_is_refused_in_words():
+    words = "profile must be left out: this spec has no profiles, got profile='small'"
+    with pytest.raises(ValueError, match=words):
+        read_spec(SPEC, "small")
 
 
 def test_a_profile_replaces_top_level_keys():

@@ -131,6 +131,83 @@ def test_a_larger_lie_cap_enters_the_tails_but_not_the_range_of_f() -> None:
     assert capped == pytest.approx(2 * (math.sqrt(7.0 * 3.0) + beta) * ROOT, rel=1e-12)
 
 
+# --- widths that pay for two events -----------------------------------------------------------------
+
+NUMBERS = [
+    lambda known, **noise: theorem_5(known, 3.0, T, gamma, **noise).theorem_value,
+    lambda known, **noise: theorem_9(known, 3.0, T, gamma, is_corrupted=False, **noise).theorem_value,
+    lambda known, **noise: theorem_9(known, 3.0, T, gamma, is_corrupted=True, **noise).theorem_value,
+    lambda known, **noise: theorem_10(known, 3.0, T, gamma, **noise).theorem_value,
+    lambda known, **noise: elimination_time(known, 1.2, gamma, T_max=10**7, **noise),
+    lambda known, **noise: simple_regret_horizon(known, 3.0, 0.5, gamma, **noise),
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_papers_number_is_the_default_and_the_tight_one_is_above_it(number: object) -> None:
+    assert number(KNOWN) == number(KNOWN, noise="paper") < number(KNOWN, noise="tight")
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_only_the_noise_pays_for_tight_widths(number: object) -> None:
+    """Tails and numbers of plays keep their delta: without noise both are the same."""
+    silent = ub.Assumptions(KNOWN.kernel, B=B, B0=B0, noise_std=0.0, delta=DELTA)
+    assert number(silent, noise="tight") == number(silent, noise="paper")
+
+
+def test_the_tight_numbers_have_half_the_delta_in_the_noises_logarithm() -> None:
+    def radius(share: float) -> float:
+        return NOISE_STD * math.sqrt(2 * (G1 + math.log(2 / share)))
+
+    fast = B + radius(DELTA / 5)
+    slow = fast + 3 + B0 * math.log(5 / DELTA)
+    d = DELTA / (4 * (1 + math.log2(T)))
+    layer = B + radius(d) + 3 + B0 * math.log(1 / d)
+    n_layers = math.ceil(math.log2(T))
+    expected = {
+        theorem_5(KNOWN, 3.0, T, gamma, noise="tight"): 2 * (3.0 + B + radius(DELTA)) * ROOT,
+        theorem_9(KNOWN, 1.0, T, gamma, is_corrupted=False, noise="tight"): (2 * fast + 4 * slow) * ROOT,
+        theorem_10(KNOWN, 1.0, T, gamma, noise="tight"): 4 * layer * math.sqrt(n_layers) * ROOT,
+    }
+    for bound, value in expected.items():
+        assert bound.theorem_value == pytest.approx(value, rel=1e-12), bound.theorem
+
+
+@pytest.mark.parametrize(("norm", "noise_std"), [(0.1, 1.0), (0.01, 1.0), (0.5, 2.0)])
+def test_where_tight_is_wider_than_the_papers_width_the_tight_bound_still_covers_it(
+    norm: float, noise_std: float
+) -> None:
+    known = ub.Assumptions(ub.SquaredExponential(0.3), B=norm, B0=norm, noise_std=noise_std, delta=0.1)
+    domain = ub.Grid(np.linspace(0, 1, 9)[:, None])
+    gain = ub.MaxInformationGain(known.kernel, domain.points, 1.0)
+    algorithm = ub.RobustGPUCB(domain, known, C=0.0)
+    rng = np.random.default_rng(0)
+    n_wider = 0
+    for t in range(1, 31):
+        query = algorithm.ask()
+        letter, covering = (
+            theorem_5(known, 0.0, t, gain, noise=noise).theorem_value / math.sqrt(16 * t * gain(t))
+            for noise in ("paper", "tight")
+        )
+        assert query.width <= covering * query.sigma
+        n_wider += query.width > letter * query.sigma
+        algorithm.tell(query, float(noise_std * rng.standard_normal()))
+    assert n_wider > 0
+
+
+def test_the_first_width_of_a_small_function_in_loud_noise_is_wider_than_the_papers() -> None:
+    known = ub.Assumptions(ub.SquaredExponential(0.3), B=0.1, B0=0.1, noise_std=1.0, delta=0.1)
+    gain = ub.MaxInformationGain(known.kernel, np.zeros((1, 1)), 1.0)
+    width = ub.GPUCB(ub.Grid([[0.0]]), known).ask().width
+    assert width == pytest.approx(2.450, abs=5e-4)
+    letter, covering = (
+        theorem_5(known, 0.0, 1, gain, noise=noise).theorem_value / math.sqrt(16 * gain(1))
+        for noise in ("paper", "tight")
+    )
+    assert letter == pytest.approx(2.246, abs=5e-4)
+    assert letter < width <= covering
+
+
 def test_bounds_grow_with_corruption() -> None:
     for bound in (
         lambda C: theorem_5(KNOWN, C, T, gamma),
@@ -170,6 +247,7 @@ def test_an_uncapped_liar_is_refused_where_an_instance_is_drawn_at_random(bound:
         (lambda: theorem_5(KNOWN, 1.0, 0, gamma), ValueError, "T must be >= 1, got T=0"),
         (lambda: theorem_5(KNOWN, 1.0, 2.5, gamma), TypeError, "T must be an integer"),
         (lambda: theorem_5(KNOWN, 1.0, 10, gamma, width="wide"), ValueError, "width must be one of"),
+        (lambda: theorem_5(KNOWN, 1.0, 10, gamma, noise="loud"), ValueError, "noise must be one of"),
         (lambda: elimination_time(KNOWN, 0.0, gamma), ValueError, "gap must be finite and > 0"),
         (lambda: elimination_time(KNOWN, 1.0, gamma, alpha=1.8), ValueError, "alpha must be"),
         (lambda: simple_regret_horizon(KNOWN, 1.0, -2.0, gamma), ValueError, "gap must be"),

@@ -9,7 +9,7 @@ from unbribable.report.drawing import require_matplotlib
 from unbribable.report.figures import all_figures, write_all
 from unbribable.report.games import Collection, load, plan
 from unbribable.report.regret import default_baseline
-from unbribable.report.table import Table
+from unbribable.report.table import Table, in_markdown
 from unbribable.report.tables import all_tables
 
 __all__ = ["report"]
@@ -23,7 +23,7 @@ def report(
 ) -> dict[str, Any]:
     """Write the report of a sweep: report.md, a CSV file a table, figures as PNG and SVG.
 
-    Broken records are skipped, counted and named.
+    Broken records are skipped, counted and named, and so are runs of the spec that have none.
 
     Args:
         directory: Of the sweep: its records are DIR/runs/*.npz.
@@ -36,7 +36,8 @@ def report(
 
     Raises:
         FileNotFoundError: There is no such directory.
-        ValueError: It holds no record that can be read, or the baseline was not played.
+        ValueError: It holds no record that can be read, its list of runs is damaged, or the baseline
+            was not played.
         ModuleNotFoundError: matplotlib is not installed.
     """
     require_matplotlib()
@@ -46,17 +47,24 @@ def report(
     folder = Path(directory) / "report" if out is None else Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     failed = sorted(path.stem for path in (Path(directory) / "failed").glob("*.json"))
+    if collection.n_runs is not None:
+        failed = sorted(set(failed) & set(collection.missing))
+    advice = _advice(collection, len(failed))
     files = [table.write_csv(folder / f"{table.name}.csv") for table in tables]
     figures = write_all(all_figures(collection, plan(directory)), folder)
     text = folder / "report.md"
     name = Path(directory).resolve().name
-    text.write_text(_markdown(name, collection, failed, tables, figures), encoding="utf-8")
+    words = _markdown(name, collection, len(failed), advice, tables, figures)
+    text.write_text(words, encoding="utf-8")
     files += [path for _, paths in figures for path in paths]
     data = {
         "directory": str(directory),
         "out": str(folder),
         "baseline": baseline,
         "n_records": collection.n_games,
+        "n_runs": collection.n_runs,
+        "missing": list(collection.missing),
+        "advice": advice,
         "n_skipped": len(collection.skipped),
         "skipped": [{"file": skip.file, "reason": skip.reason} for skip in collection.skipped],
         "failed": failed,
@@ -70,7 +78,8 @@ def report(
 def _markdown(
     name: str,
     collection: Collection,
-    failed: list[str],
+    n_failed: int,
+    advice: str | None,
     tables: list[Table],
     figures: list[tuple[str, list[Path]]],
 ) -> str:
@@ -79,20 +88,35 @@ def _markdown(
         "",
         f"{collection.n_games} games in {len(collection.cells)} cells "
         f"({len(collection.algorithms)} algorithms, {len(collection.settings)} settings); "
-        f"{len(collection.skipped)} files skipped, {len(failed)} runs failed.",
+        f"{len(collection.skipped)} files skipped, {n_failed} runs failed.",
         "",
     ]
+    lines += [f"**{advice}**", ""] if advice else []
     if collection.skipped:
-        lines += [f"- skipped `{skip.file}`: {skip.reason}" for skip in collection.skipped[:_N_NAMED]]
+        lines += [
+            f"- skipped `{skip.file}`: {in_markdown(skip.reason)}"
+            for skip in collection.skipped[:_N_NAMED]
+        ]
         more = len(collection.skipped) - _N_NAMED
         lines += [f"- and {more} more", ""] if more > 0 else [""]
     first, *others = tables
     lines += [first.markdown(), "## Figures", ""]
     for caption, (png, svg) in figures:
-        words = caption.replace("*", "\\*")
+        words = in_markdown(caption)
         lines += [f"![{words}]({png.name})", "", f"{words} ([SVG]({svg.name}))", ""]
     lines += [table.markdown() for table in others]
     return "\n".join(lines)
+
+
+def _advice(collection: Collection, n_failed: int) -> str | None:
+    """What to do about runs of the spec that are not in the report."""
+    if not collection.missing:
+        return None
+    return (
+        f"{len(collection.missing)} of the {collection.n_runs} runs of the spec are missing, "
+        f"{n_failed} of them failed. Call unbribable sweep again with the same spec and directory: "
+        "it plays runs that have no file, and those whose file is damaged."
+    )
 
 
 def _without_nan(value: Any) -> Any:

@@ -96,7 +96,7 @@ def require_matplotlib() -> Any:
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
-    """Run the function under our style, whatever the user's own settings are."""
+    """Run the function under our style, whatever the user's own settings and labels are."""
 
     @functools.wraps(draw)
     def in_style(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -104,9 +104,30 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
             matplotlib.rcParams.update(_STYLE)
-            return draw(*args, **kwargs)
+            drawn = draw(*args, **kwargs)
+            _plain_where_broken(drawn)
+            return drawn
 
     return in_style
+
+
+def _plain_where_broken(drawn: Any) -> None:
+    """Words of a figure that are not the formula their dollar signs promise are drawn as they are."""
+    from matplotlib.cbook import is_math_text
+    from matplotlib.figure import Figure
+    from matplotlib.mathtext import MathTextParser
+    from matplotlib.text import Text
+
+    if not isinstance(drawn, Figure):
+        return
+    parser = MathTextParser("path")
+    for text in drawn.findobj(Text):
+        for line in text.get_text().split("\n"):
+            try:
+                if is_math_text(line):
+                    parser.parse(line)
+            except (ValueError, RecursionError):
+                text.set_parse_math(False)
 
 
 def looks(labels: Iterable[str]) -> dict[str, Look]:

@@ -161,15 +161,21 @@ def posterior_figures(
     for k, setting in enumerate(lied[:N_POSTERIORS], 1):
         panels: dict[str, PosteriorPanel] = {}
         seed = min(game.seed for games in collection.in_setting(setting).values() for game in games)
+        left_out = ""
         for label, games in collection.in_setting(setting).items():
             game = next((game for game in games if game.seed == seed), None)
             if game is None or game.file is None or game.file.stem not in plan:
                 continue
-            panel = replayed_panel(Record.load(game.file), plan[game.file.stem], t)
+            try:
+                panel = replayed_panel(Record.load(game.file), plan[game.file.stem], t)
+            except (ValueError, LookupError, TypeError) as error:  # the rounds are not those of the game
+                left_out += f" Left out, {label} ({game.file.name}): {error}."
+                continue
             if panel is not None:
                 panels[label] = panel
         for part, some in _parts(panels):
             caption = f"Beliefs after {min(t, setting.T)} rounds, seed {seed}: {title_of(setting)}."
+            caption += left_out
             yield f"posterior_{k}{part}", caption, plots.posterior(some)
 
 

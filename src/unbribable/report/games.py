@@ -1,8 +1,6 @@
 """A directory of records to reduced games, grouped by what was played against what."""
 
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unbribable.model import checks
 from unbribable.report.promise import is_promised
 from unbribable.runs.record import Record
 
@@ -20,10 +19,11 @@ Ints = NDArray[np.int64]
 N_POINTS = 400
 """Rounds kept of a game: what a figure can show."""
 
-_BROKEN = (
-    OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, NotImplementedError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+MAX_SUM = 1e100
+"""Larger sums are not of a game, and their squares would not fit into float64."""
+
+_BROKEN = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+"""What a record that can be loaded, but is not one of a game, may raise when it is reduced."""
 _KINDS = ("GPUCB", "RobustGPUCB", "FastSlowGPUCB", "LayeredGPUCB")
 
 
@@ -116,6 +116,10 @@ class Collection:
     skipped: list[Skipped]
     n_games: int
     """Records read."""
+    n_runs: int | None = None
+    """Runs of the last sweep's spec; None without its list."""
+    missing: tuple[str, ...] = ()
+    """Keys of those of them that have no record that can be read."""
 
     @property
     def settings(self) -> list[Setting]:
@@ -157,39 +161,56 @@ def files_of(directory: str | Path) -> list[Path]:
 
 
 def plan(directory: str | Path) -> dict[str, dict[str, Any]] | None:
-    """Key -> the game's description, of every run of the directory's last sweep; None without one."""
+    """Key -> the game's description, of every run of the directory's last sweep; None without one.
+
+    Raises:
+        ValueError: The list is damaged; the message has its path.
+    """
     path = Path(directory) / "spec.json"
     if not path.is_file():
         return None
-    runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
-    return {run["key"]: run["game"] for run in runs}
+    try:
+        runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+        return {str(run["key"]): dict(run["game"]) for run in runs}
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise ValueError(
+            f"spec.json must be the list of runs that a sweep writes, got a damaged {path} "
+            f"({type(error).__name__}: {error}): call sweep again, which writes it anew"
+        ) from error
 
 
 def load(directory: str | Path) -> Collection:
     """Read all records of a directory. Broken files are skipped, and listed with the reason.
 
     Raises:
-        ValueError: There is not one record that can be read.
+        ValueError: There is not one record that can be read, or the list of runs is damaged.
     """
     found: dict[Cell, dict[int, Game]] = {}
     skipped = []
     planned = plan(directory)
+    read = set()
     for path in files_of(directory):
         if planned is not None and path.stem not in planned:
             skipped.append(Skipped(path.name, "not of the last sweep: its run is not in spec.json"))
             continue
         try:
-            if not zipfile.is_zipfile(path):  # asked first: np.load would leave the file open
-                raise ValueError("not an npz file, or cut off")
             record = Record.load(path)
+            if planned is not None and record.meta["run"]["key"] != path.stem:
+                raise ValueError(f"it holds another run, {record.meta['run']['key']!r}")
             cell, game = cell_of(record), reduced(record, path)
         except _BROKEN as error:
             skipped.append(Skipped(path.name, f"{type(error).__name__}: {error}"))
             continue
-        if game.seed in found.setdefault(cell, {}):
+        read.add(path.stem)
+        others = found.setdefault(cell, {})
+        first = next(iter(others.values()), game)
+        if game.seed in others:
             skipped.append(Skipped(path.name, f"a second record of the same cell, seed {game.seed}"))
+        elif game.instances != first.instances:
+            words = f"instances {list(game.instances)}, others of its cell have {list(first.instances)}"
+            skipped.append(Skipped(path.name, words))
         else:
-            found[cell][game.seed] = game
+            others[game.seed] = game
     if not found:
         broken = "".join(f"\n  {skip.file}: {skip.reason}" for skip in skipped)
         raise ValueError(
@@ -201,7 +222,13 @@ def load(directory: str | Path) -> Collection:
         cell: [split[cell][seed] for seed in sorted(split[cell])]
         for cell in sorted(split, key=lambda cell: cell.order)
     }
-    return Collection(cells, skipped, sum(len(games) for games in found.values()))
+    return Collection(
+        cells,
+        skipped,
+        n_games=sum(len(games) for games in found.values()),
+        n_runs=None if planned is None else len(planned),
+        missing=() if planned is None else tuple(key for key in planned if key not in read),
+    )
 
 
 def cell_of(record: Record) -> Cell:
@@ -211,14 +238,25 @@ def cell_of(record: Record) -> Cell:
     learner = meta["algorithm"]
     assumed = run.get("C_assumed", learner.get("C"))
     setting = Setting(
-        objective=str(run.get("objective", meta["objective"])),
+        objective=_label(run.get("objective", meta["objective"])),
         T=record.T,
-        adversary=str(run.get("adversary", meta["adversary"])),
-        C=float(meta["C"]),
+        adversary=_label(run.get("adversary", meta["adversary"])),
+        C=checks.real("C", meta["C"], at_least=0.0),
     )
-    kind = str(learner["algorithm"])
-    label = str(run.get("algorithm", kind))
-    return Cell(setting, label, kind, None if assumed is None else float(assumed))
+    kind = _label(learner["algorithm"])
+    label = _label(run.get("algorithm", kind))
+    return Cell(setting, label, kind, _optional("C_assumed", assumed))
+
+
+def _optional(name: str, value: Any) -> float | None:
+    return None if value is None else checks.real(name, value)
+
+
+def _label(value: Any) -> str:
+    """Words that a file can hold: half of a pair of surrogates, which JSON allows, cannot be written."""
+    words = str(value)
+    words.encode()
+    return words
 
 
 def reduced(record: Record, file: Path | None = None) -> Game:
@@ -226,28 +264,38 @@ def reduced(record: Record, file: Path | None = None) -> Game:
     meta, columns = record.meta, record.columns
     rounds = thinned(record.T)
     kept = rounds - 1
-    labels = tuple(meta["instances"])
+    labels = tuple(_label(label) for label in meta["instances"])
     instance = columns["instance"]
+    if not labels or instance.ndim != 1 or instance.min() < -1 or instance.max() >= len(labels):
+        raise ValueError(f"instance must be -1..{len(labels) - 1} in every round, got another")
     plays = np.stack([instance == k for k in (*range(len(labels)), -1)], axis=1).cumsum(axis=0)
     maximisers = columns.get("maximisers")
+    if maximisers is not None and maximisers.shape[1:] != (len(labels),):
+        raise ValueError(f"maximisers must have {len(labels)} columns, got shape {maximisers.shape}")
     covered = {label: bool(value) for label, value in meta["covered"].items()}
-    certificate = meta["certificate"]
+    if tuple(covered) != labels:
+        raise ValueError(f"covered must have the instances {list(labels)}, got {list(covered)}")
+    for name in ("f_max", "f_recommended"):
+        checks.real(name, meta[name])
+    regret, spent, detected = record.cumulative_regret[kept], record.spent[kept], meta["detected"]
+    if max(np.abs(regret).max(), np.abs(spent).max()) > MAX_SUM:
+        raise ValueError(f"sums of regret and corruption must be within {MAX_SUM:g}, got more")
     return Game(
-        seed=int(meta.get("run", meta)["seed"]),
+        seed=checks.integer("seed", meta.get("run", meta)["seed"], at_least=0),
         file=file,
         rounds=rounds,
-        regret=record.cumulative_regret[kept],
-        spent=record.spent[kept],
+        regret=regret,
+        spent=spent,
         instances=labels,
         plays=plays[kept],
         maximisers=None if maximisers is None else maximisers[kept],
         simple_regret=record.simple_regret,
-        certificate=None if certificate is None else float(certificate),
-        detected=meta["detected"],
+        certificate=_optional("certificate", meta["certificate"]),
+        detected=None if detected is None else checks.integer("detected", detected, at_least=1),
         seconds=float(columns["seconds"].mean()),
         covered=covered,
         is_promised={label: is_promised(record, label) for label in covered},
-        delta=meta["algorithm"].get("delta"),
+        delta=_optional("delta", meta["algorithm"].get("delta")),
     )
 
 

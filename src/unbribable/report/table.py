@@ -12,6 +12,8 @@ Row = dict[str, Any]
 _FOLDED = ("objective", "T", "told")
 """Columns that Markdown names above the table where they are the same in all rows."""
 
+_FORMULA = ("=", "+", "-", "@")
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -27,12 +29,15 @@ class Table:
     rows: list[Row]
 
     def write_csv(self, path: str | Path) -> Path:
-        """Write all columns, numbers in full precision, empty where there is none."""
+        """Write all columns, numbers in full precision, empty where there is none.
+
+        Words that a spreadsheet would take for a formula (=, +, -, @ in front) get an apostrophe.
+        """
         path = Path(path)
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(self.columns), lineterminator="\n")
             writer.writeheader()
-            writer.writerows(self.rows)
+            writer.writerows({key: _cell(value) for key, value in row.items()} for row in self.rows)
         return path
 
     def markdown(self) -> str:
@@ -40,7 +45,7 @@ class Table:
         folded = [
             key for key in _FOLDED if key in self.columns and len({row[key] for row in self.rows}) == 1
         ]
-        lines = [f"## {self.title}", "", self.note]
+        lines = [f"## {in_markdown(self.title)}", "", in_markdown(self.note)]
         if folded and self.rows:
             values = {self.columns[key]: self.rows[0][key] for key in folded}
             same = ", ".join(f"{k} = {_words(v)}" for k, v in values.items() if v is not None)
@@ -63,7 +68,16 @@ def _words(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
-    return str(value).replace("|", "\\|").replace("*", "\\*")
+    return in_markdown(str(value))
+
+
+def in_markdown(words: str) -> str:
+    """The words in one line, without what Markdown takes for a table or for emphasis."""
+    return " ".join(words.split()).replace("|", "\\|").replace("*", "\\*")
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(_FORMULA) else value
 
 
 def _line(cells: Iterable[str]) -> str:

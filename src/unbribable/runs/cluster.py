@@ -4,8 +4,9 @@ import logging
 import signal
 import traceback
 import uuid
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
@@ -31,6 +32,8 @@ def play_on_dask(
 
     Raises:
         ModuleNotFoundError: The extra is not installed; the message has the line that installs it.
+        ValueError: The scheduler's address is none.
+        OSError: Nobody answers there.
         RuntimeError: The scheduler is gone.
     """
     dask, distributed = needed("dask"), needed("distributed")
@@ -50,8 +53,29 @@ def play_on_dask(
                 stack.enter_context(cluster)
                 client = stack.enter_context(distributed.Client(cluster))
         else:
-            client = stack.enter_context(distributed.Client(scheduler, timeout=20))
+            stack.enter_context(_quiet())
+            try:
+                client = stack.enter_context(distributed.Client(scheduler, timeout=20))
+            except ValueError as error:
+                raise ValueError(
+                    "scheduler must be the address of a Dask scheduler, such as tcp://head:8786, "
+                    f"got scheduler={scheduler!r}: {error}"
+                ) from error
         yield from _play(client, distributed.as_completed, runs, out)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's own tracebacks of a lost connection off the terminal: what it means is raised."""
+    handlers = list(logging.getLogger("distributed").handlers)
+    before = [handler.level for handler in handlers]
+    for handler in handlers:
+        handler.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for handler, level in zip(handlers, before, strict=True):
+            handler.setLevel(level)
 
 
 @contextmanager
@@ -77,13 +101,16 @@ def _play(
 ) -> Iterator[tuple[Run, str | None]]:
     """Keep a window of runs at the scheduler until all are through."""
     sweep = uuid.uuid4().hex[:8]  # another sweep on the same scheduler may have the same keys
-    waiting = iter(runs)
+    waiting = deque(runs)
     in_flight: dict[Any, Run] = {}
     done = as_completed()
 
     def submit() -> None:
+        if not waiting:
+            return
         width = max(_WINDOW, 2 * sum(client.nthreads().values()))
-        while len(in_flight) < width and (run := next(waiting, None)) is not None:
+        while waiting and len(in_flight) < width:
+            run = waiting.popleft()
             key = f"unbribable-{sweep}-{run.key}"
             future = client.submit(run_one, run.to_plain(), out, key=key, pure=False)
             in_flight[future] = run
@@ -94,13 +121,19 @@ def _play(
         for future in done:
             run = in_flight.pop(future)
             if future.status not in ("finished", "error"):
-                raise RuntimeError(f"the scheduler must stay, got a run that is {future.status}")
+                raise ConnectionError(f"got a run that is {future.status}")
             yield run, _trouble(future)
             if len(in_flight) < _WINDOW // 2:
                 submit()
+    except OSError as error:  # what a run raises comes as its trouble: this is the connection
+        raise RuntimeError(
+            f"the scheduler must stay until all runs are through, {error}: start it again and call "
+            "again, what is finished is kept"
+        ) from error
     finally:
         if in_flight:
-            client.cancel(list(in_flight), force=True)
+            with suppress(OSError):  # where it is lost there is nothing to cancel
+                client.cancel(list(in_flight), force=True)
 
 
 def _trouble(future: Any) -> str | None:

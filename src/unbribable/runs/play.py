@@ -2,6 +2,7 @@
 
 import importlib
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,17 @@ def about(run: Plain) -> dict[str, Any]:
         "seed": game["seed"],
         "key": run["key"],
     }
+
+
+def why_not(record: Record, run: Plain) -> str | None:
+    """Why the record is not that of the run, in words; None if it is. Labels do not matter."""
+    expected, found = about(run), record.meta.get("run")
+    if not isinstance(found, Mapping):
+        return "it does not say of which run it is"
+    for key in ("key", "seed", "T", "C", "C_assumed"):
+        if found.get(key) != expected[key]:
+            return f"{key} must be {expected[key]!r}, got {found.get(key)!r}: it is of another run"
+    return None if expected["T"] == record.T else f"T must be {expected['T']}, got {record.T} rounds"
 
 
 def needed(module: str) -> Any:

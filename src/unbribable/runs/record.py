@@ -1,7 +1,10 @@
 """What a game leaves behind: plain arrays and JSON, readable without the library."""
 
+import io
 import json
-import uuid
+import math
+import stat
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +13,12 @@ from typing import Any
 import numpy as np
 
 from unbribable.model.checks import Floats
+from unbribable.runs.files import written
 
 FORMAT = 1
+
+MAX_BYTES = 2**30
+"""A record that claims to be larger, packed or unpacked, is refused before it is loaded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,22 +68,97 @@ class Record:
         """Write an npz file: every column an array, `meta` a JSON string. Atomic: all or nothing."""
         path = Path(path)
         meta = np.array(json.dumps(self.meta))
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            with temporary.open("xb") as file:
-                np.savez_compressed(file, meta=meta, **self.columns)  # type: ignore[arg-type]
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+        with written(path) as file:
+            np.savez_compressed(file, meta=meta, **self.columns)  # type: ignore[arg-type]
         return path
 
     @classmethod
     def load(cls, path: str | Path) -> "Record":
-        """Read what `save` wrote."""
-        with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            meta: Mapping[str, Any] = json.loads(str(file["meta"]))
-            if meta.get("format") != FORMAT:
-                raise ValueError(f"a record must have format {FORMAT}, got {meta.get('format')!r}")
-            columns = {name: file[name] for name in file.files if name != "meta"}
-        return cls(columns, dict(meta))
+        """Read what `save` wrote.
+
+        Raises:
+            OSError: The file cannot be read.
+            ValueError: What it holds is damaged, or no record; the message says what is wrong.
+        """
+        path = Path(path)
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe would wait, a device never end
+            raise ValueError(f"a record must be a file, got {path}, which is none")
+        if found.st_size > MAX_BYTES:
+            raise ValueError(f"a record must have at most {MAX_BYTES} bytes, got {found.st_size}")
+        packed = path.read_bytes()
+        try:
+            arrays = _unpacked(packed)
+            meta = _meta(str(arrays.pop("meta")))
+            _check(arrays, meta)
+        except Exception as error:  # any of a dozen kinds: the bytes may be anything
+            words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise ValueError(f"this file is no record: {words}") from error
+        return cls(arrays, dict(meta))
+
+
+def _unpacked(packed: bytes) -> dict[str, np.ndarray]:
+    """The arrays of an npz file, each read only if its size is what it says and within the limit."""
+    if not zipfile.is_zipfile(io.BytesIO(packed)):
+        raise ValueError("it must be an npz file, got something else, or one that is cut off")
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        members = archive.infolist()
+        size = sum(member.file_size for member in members)
+        if size > MAX_BYTES:
+            raise ValueError(f"a record must have at most {MAX_BYTES} bytes unpacked, got {size}")
+        arrays = {}
+        for member in members:
+            # Others are unpacked without a limit, whatever the directory says.
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"{member.filename} must be deflated, got {member.compress_type}")
+            with archive.open(member) as file:
+                data = file.read(member.file_size + 1)  # to the end, where the checksum is compared
+            arrays[member.filename.removesuffix(".npy")] = _array(member.filename, data)
+    return arrays
+
+
+def _array(name: str, data: bytes) -> np.ndarray:
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"{name} must be of npy version 1 or 2, got {version}")
+    is_old = version == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if is_old else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    claimed, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if claimed != there and not dtype.hasobject:
+        raise ValueError(f"{name} must have the bytes its header claims, {claimed}, got {there}")
+    file.seek(0)
+    array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _meta(text: str) -> Mapping[str, Any]:
+    meta: Mapping[str, Any] = json.loads(text, parse_constant=_finite, parse_float=_finite)
+    if meta.get("format") != FORMAT:
+        raise ValueError(f"a record must have format {FORMAT}, got {meta.get('format')!r}")
+    return meta
+
+
+def _finite(word: str) -> float:
+    value = float(word)
+    if not math.isfinite(value):
+        raise ValueError(f"numbers of meta must be finite, got {word}")
+    return value
+
+
+def _check(columns: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
+    """Refuse what no game leaves behind."""
+    lengths = {name: column.shape[:1] for name, column in columns.items()}
+    T = lengths.get("index", ())
+    if T in ((), (0,)):
+        raise ValueError("a record must have the column index, one row a round, got no rounds")
+    for name, column in columns.items():
+        if lengths[name] != T:
+            raise ValueError(f"columns must have {T[0]} rows like index, got {name}{column.shape}")
+        if column.dtype.kind not in "iuf":
+            raise ValueError(f"columns must hold numbers, got {name} of dtype {column.dtype}")
+        if not np.isfinite(column).all():
+            raise ValueError(f"columns must be finite, got {name} with NaN or infinity")
+    if "T" in meta and meta["T"] != T[0]:
+        raise ValueError(f"a record must have T rows, T={meta['T']!r}, got {T[0]}")

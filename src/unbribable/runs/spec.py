@@ -1,5 +1,6 @@
 """A TOML spec into validated values: every key through one explicit table, no strings that are code."""
 
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +12,9 @@ from unbribable.runs.experiment import AdversarySpec, AlgorithmSpec, Spec
 from unbribable.runs.fields import Field, read_kind, read_table
 from unbribable.runs.kinds import Plain, keys_of, read_objective
 from unbribable.runs.liars import ADVERSARIES, needs_strong
+
+MAX_RUNS = 100_000
+"""More runs than that are refused: the list of them is held in memory, and is a file of every sweep."""
 
 
 def _label(default: str | None = None) -> Field:
@@ -49,7 +53,10 @@ def _horizons(path: str, raw: Any) -> list[int]:
 def _seeds(path: str, raw: Any) -> list[int]:
     """A count n stands for 0 .. n-1."""
     if not isinstance(raw, list):
-        return list(range(fields.integer(1)(path, raw)))
+        count = fields.integer(1)(path, raw)
+        if count > MAX_RUNS:
+            raise ValueError(f"{path} must be at most {MAX_RUNS}, got {path}={count}")
+        return list(range(count))
     seeds: list[int] = fields.each(fields.integer(0))(path, raw)
     fields.distinct(path, seeds)
     return seeds
@@ -101,8 +108,9 @@ def read_spec(raw: Mapping[str, Any], profile: str | None = None) -> Spec:
         _check_profile(name, overrides)
     if profile is not None:
         if profile not in profiles:
-            known = ", ".join(repr(name) for name in profiles) or "none in this spec"
-            raise ValueError(f"profile must be one of {known}, got profile={profile!r}")
+            known = ", ".join(repr(name) for name in profiles)
+            rule = f"one of {known}" if known else "left out: this spec has no profiles"
+            raise ValueError(f"profile must be {rule}, got profile={profile!r}")
         body |= profiles[profile]
     return _spec(read_table("", body, SPEC))
 
@@ -172,6 +180,17 @@ def _assumptions(plain: dict[str, Any], objective: Plain) -> dict[str, Any]:
 
 def _check(spec: Spec) -> None:
     """What no key can be checked for alone."""
+    lists = {
+        "seeds": spec.seeds,
+        "T": spec.T,
+        "algorithms": spec.algorithms,
+        "adversaries": spec.adversaries,
+        "budgets": spec.budgets or (0.0,),
+    }
+    n_runs = math.prod(len(values) for values in lists.values())
+    if n_runs > MAX_RUNS:
+        words = " x ".join(f"{len(values)} {name}" for name, values in lists.items())
+        raise ValueError(f"a spec must have at most {MAX_RUNS} runs, got {words} = {n_runs}: split it")
     fields.distinct("labels of algorithms", [algorithm.label for algorithm in spec.algorithms])
     fields.distinct("labels of adversaries", [adversary.label for adversary in spec.adversaries])
     for k, adversary in enumerate(spec.adversaries):

@@ -5,13 +5,14 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from unbribable.runs.cluster import play_on_dask
 from unbribable.runs.experiment import Run, Spec
-from unbribable.runs.play import about, record_path, run_one
+from unbribable.runs.files import write_json
+from unbribable.runs.play import about, record_path, run_one, why_not
 from unbribable.runs.record import Record
 from unbribable.runs.spec import load_spec
 
@@ -27,6 +28,8 @@ class Tally:
     """Played now."""
     failed: tuple[str, ...] = ()
     """Keys of the runs that failed; failed/<key>.json says how."""
+    damaged: tuple[str, ...] = ()
+    """Files that were there and could not be kept, each with the reason: their runs are played again."""
     seconds: float = 0.0
 
     @property
@@ -47,6 +50,9 @@ def sweep(
 ) -> Tally:
     """Play every run of the spec that has no file yet. The results do not depend on who plays them.
 
+    Files that are there are opened: those that are damaged or of another run are played again, and
+    those with other labels get the spec's. Notes of failures that are over are removed.
+
     Writes out/runs/<key>.npz (one a run, atomically, by the worker), out/spec.json (the runs and
     their labels) and out/failed/<key>.json (the run and its traceback).
 
@@ -60,6 +66,8 @@ def sweep(
         on_change: Called after every run.
 
     Raises:
+        OSError: A file cannot be read or written, or nobody answers at the scheduler's address.
+        RuntimeError: The scheduler is gone; calling again goes on.
         KeyboardInterrupt: Workers are stopped; what was finished is kept, and calling again goes on.
     """
     if not isinstance(spec, Spec):
@@ -68,11 +76,11 @@ def sweep(
     directory = Path(out).resolve()
     (directory / "runs").mkdir(parents=True, exist_ok=True)
     (directory / "failed").mkdir(exist_ok=True)
-    missing = [run for run in runs if not record_path(directory, run.key).exists()]
-    _relabel(directory, runs, {run.key for run in missing})
     plain = {"name": spec.name, "profile": profile, "runs": [run.to_plain() for run in runs]}
-    _write_json(directory / "spec.json", plain)
-    tally = Tally(total=len(runs), kept=len(runs) - len(missing))
+    write_json(directory / "spec.json", plain)
+    missing, damaged = _missing(directory, runs)
+    _forget_failures(directory, {run.key for run in missing})
+    tally = Tally(total=len(runs), kept=len(runs) - len(missing), damaged=damaged)
     start = time.monotonic()
     if on_change is not None:
         on_change(tally)
@@ -115,29 +123,39 @@ def _count(tally: Tally, directory: Path, run: Run, trouble: str | None, seconds
         )
     note = directory / "failed" / f"{run.key}.json"
     if trouble is not None:
-        _write_json(note, {**run.to_plain(), "traceback": trouble})
-        failed = (*tally.failed, run.key)
-        return Tally(tally.total, tally.kept, tally.done, failed, seconds)
+        write_json(note, {**run.to_plain(), "traceback": trouble})
+        return replace(tally, failed=(*tally.failed, run.key), seconds=seconds)
     note.unlink(missing_ok=True)
-    return Tally(tally.total, tally.kept, tally.done + 1, tally.failed, seconds)
+    return replace(tally, done=tally.done + 1, seconds=seconds)
 
 
-def _relabel(directory: Path, runs: Sequence[Run], missing: set[str]) -> None:
-    """Put the spec's labels into records that were made under others."""
-    try:
-        text = (directory / "spec.json").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return
-    old = {run["key"]: run["labels"] for run in json.loads(text)["runs"]}
+def _missing(directory: Path, runs: Sequence[Run]) -> tuple[list[Run], tuple[str, ...]]:
+    """The runs without a record, and what was wrong with files that are removed here.
+
+    Records that are kept get the spec's labels where they were made under others.
+    """
+    missing, damaged = [], []
     for run in runs:
-        if run.key not in missing and old.get(run.key, run.labels) != run.labels:
-            path = record_path(directory, run.key)
+        path, plain = record_path(directory, run.key), run.to_plain()
+        try:
             record = Record.load(path)
-            Record(record.columns, {**record.meta, "run": about(run.to_plain())}).save(path)
+            trouble = why_not(record, plain)
+        except FileNotFoundError:
+            missing.append(run)
+            continue
+        except ValueError as error:
+            trouble = str(error)
+        if trouble is not None:
+            missing.append(run)
+            damaged.append(f"{path}: {trouble}")
+            path.unlink(missing_ok=True)
+        elif record.meta["run"] != (labelled := about(plain)):
+            Record(record.columns, {**record.meta, "run": labelled}).save(path)
+    return missing, tuple(damaged)
 
 
-def _write_json(path: Path, plain: Any) -> None:
-    """All or nothing."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(path)
+def _forget_failures(directory: Path, missing: set[str]) -> None:
+    """Remove the notes of runs that are there by now, and of runs that are not in the spec."""
+    for note in (directory / "failed").glob("*.json"):
+        if note.stem not in missing:
+            note.unlink(missing_ok=True)

@@ -2,6 +2,13 @@
 
 `gamma` is any upper bound on the maximum information gain as a function of the number of
 readings (array in, array out): `MaxInformationGain(kernel, X, lam=1.0)`, or a closed form.
+
+`noise` is the learner's option of that name. With "paper" the numbers are the paper's. The tight
+width, which is the learners' default, may fail by either of two events of delta/2 each, so with
+"tight" (ours) delta/2 stands for delta in the noise's logarithm, and there alone.
+Proof. The theorems use of the noise part of a width that it is valid and at most (B + rho) sigma.
+The tight one is valid with probability 1 - delta and at most sqrt(B^2 + rho^2) sigma <=
+(B + rho) sigma with rho = rho(delta/2). QED
 """
 
 import math
@@ -46,7 +53,13 @@ class RegretBound:
 
 
 def theorem_5(
-    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, width: str = "paper"
+    assumptions: Assumptions,
+    C: float,
+    T: int,
+    gamma: Gamma,
+    *,
+    width: str = "paper",
+    noise: str = "paper",
 ) -> RegretBound:
     """Regret of Algorithm 1 with known corruption C [BKS20, Thm. 5].
 
@@ -58,13 +71,19 @@ def theorem_5(
     C, T = _game(assumptions, C, T)
     checks.choice("width", width, ("paper", "capped", "exact"))
     spent = C if width == "paper" else math.sqrt(C * min(C, assumptions.cap))
-    beta = _beta(assumptions, float(gamma(T - 1)), assumptions.delta)
+    beta = _beta(assumptions, float(gamma(T - 1)), assumptions.delta, noise)
     value = 2.0 * (spent + beta) * _root(T, gamma)
     return _bound(value, assumptions, T, "Theorem 5", "weak or strong")
 
 
 def theorem_9(
-    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, is_corrupted: bool
+    assumptions: Assumptions,
+    C: float,
+    T: int,
+    gamma: Gamma,
+    *,
+    is_corrupted: bool,
+    noise: str = "paper",
 ) -> RegretBound:
     """Regret of Fast-Slow GP-UCB for a corruption of C or zero [BKS20, Thm. 9].
 
@@ -80,7 +99,7 @@ def theorem_9(
     C, T = _game(assumptions, C, T)
     _finite_cap(assumptions)
     share = assumptions.delta / 5.0
-    fast = _beta(assumptions, float(gamma(T - 1)), share)
+    fast = _beta(assumptions, float(gamma(T - 1)), share, noise)
     slow = fast + tail_paper(assumptions.cap, share)
     root = _root(T, gamma)
     value = (2.0 * fast + 2.0 * ALPHA * slow) * root
@@ -91,7 +110,9 @@ def theorem_9(
     return _bound(value, assumptions, T, "Theorem 9", "weak" if is_corrupted else "no")
 
 
-def theorem_10(assumptions: Assumptions, C: float, T: int, gamma: Gamma) -> RegretBound:
+def theorem_10(
+    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, noise: str = "paper"
+) -> RegretBound:
     """Regret of the layers for an unknown corruption, if it is C [BKS20, Thm. 10].
 
     With d = delta / (4 (1 + log2 T)), bL = B + noise_std sqrt(2 (gamma_{T-1} + ln 1/d)) + 3 +
@@ -109,7 +130,8 @@ def theorem_10(assumptions: Assumptions, C: float, T: int, gamma: Gamma) -> Regr
     if robust > n_layers:
         return _bound(math.inf, assumptions, T, "Theorem 10", "weak")
     share = layer_delta(assumptions.delta, T)
-    layer = _beta(assumptions, float(gamma(T - 1)), share) + tail_paper(assumptions.cap, share)
+    layer = _beta(assumptions, float(gamma(T - 1)), share, noise)
+    layer += tail_paper(assumptions.cap, share)
     value = 2.0 * ALPHA * layer * math.sqrt(n_layers - robust + 1) * _root(T, gamma)
     if robust > 1:
         n_between = 2.0 * C * math.log(2.0 * T / assumptions.delta)
@@ -118,7 +140,13 @@ def theorem_10(assumptions: Assumptions, C: float, T: int, gamma: Gamma) -> Regr
 
 
 def elimination_time(
-    assumptions: Assumptions, gap: float, gamma: Gamma, *, alpha: float = ALPHA, T_max: int = 10**6
+    assumptions: Assumptions,
+    gap: float,
+    gamma: Gamma,
+    *,
+    alpha: float = ALPHA,
+    noise: str = "paper",
+    T_max: int = 10**6,
 ) -> int | None:
     """Plays of S after which every point worse by `gap` is ruled out [BKS20, Lem. 8].
 
@@ -131,7 +159,7 @@ def elimination_time(
     share = assumptions.delta / 5.0
 
     def excess(tau: Floats) -> Floats:
-        slow = _beta(assumptions, gamma(tau - 1), share) + tail_paper(assumptions.cap, share)
+        slow = _beta(assumptions, gamma(tau - 1), share, noise) + tail_paper(assumptions.cap, share)
         values: Floats = 4.0 * alpha * slow * np.sqrt(gamma(tau) / tau)
         return values
 
@@ -139,7 +167,13 @@ def elimination_time(
 
 
 def simple_regret_horizon(
-    assumptions: Assumptions, C: float, gap: float, gamma: Gamma, *, T_max: int = 10**6
+    assumptions: Assumptions,
+    C: float,
+    gap: float,
+    gamma: Gamma,
+    *,
+    noise: str = "paper",
+    T_max: int = 10**6,
 ) -> int | None:
     """Rounds after which Algorithm 1's reported point is within `gap` of the best [BKS20, App. C].
 
@@ -149,7 +183,7 @@ def simple_regret_horizon(
     C = checks.real("C", C, at_least=0.0)
 
     def excess(tau: Floats) -> Floats:
-        beta = _beta(assumptions, gamma(tau - 1), assumptions.delta)
+        beta = _beta(assumptions, gamma(tau - 1), assumptions.delta, noise)
         values: Floats = 2.0 * (C + beta) * np.sqrt(4.0 * gamma(tau) / tau)
         return values
 
@@ -171,8 +205,13 @@ def layer_delta(delta: float, T: int) -> float:
     return delta / (4.0 * (1.0 + math.log2(T)))
 
 
-def _beta(assumptions: Assumptions, gain: Any, delta: float) -> Any:
-    """B + noise_std sqrt(2 (gain + ln 1/delta)), for numbers or arrays, at lam = 1 [BKS20, Eq. 7]."""
+def _beta(assumptions: Assumptions, gain: Any, delta: float, noise: str) -> Any:
+    """B + noise_std sqrt(2 (gain + ln 1/delta)), for numbers or arrays, at lam = 1 [BKS20, Eq. 7].
+
+    # differs: ln 2/delta for noise "tight"; see the head of this file.
+    """
+    if checks.choice("noise", noise, ("paper", "tight")) == "tight":
+        delta /= 2.0
     return assumptions.B + assumptions.noise_std * np.sqrt(2.0 * (gain + math.log(1.0 / delta)))
 
 
