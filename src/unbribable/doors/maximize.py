@@ -111,7 +111,7 @@ def maximize(
     Raises:
         TypeError, ValueError: The message says the rule and the value.
         RuntimeError: Another run is using the file, or no evaluation so far has given a reading.
-        OSError: The file cannot be written. The `result` of the error is the result so far.
+        OSError: The file cannot be written. If rounds were played, the `result` of the error has them.
     """
     space = Space.of(domain)
     if not callable(f):
@@ -228,6 +228,8 @@ class _Run:
                     RuntimeWarning,
                     stacklevel=3,
                 )
+        else:
+            self._last_failure = None  # which keeps what f held when it failed
         trial = Trial(number, asked.x, params, y, asked.drawn, error=error)
         self.trials.append(trial)  # first of all: what Ctrl-C finds here is not lost
         learn(self.engine, trial)
