@@ -6,6 +6,8 @@ After a refused call an algorithm's `state()` is what it was before.
 import json
 import math
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -307,6 +309,19 @@ CONSTRUCTOR_ROWS = [
     ),
     *rows(
         {
+            **{
+                f"{label} C unknown": (
+                    lambda make=make: make(C="unknown"),
+                    TypeError,
+                    ("C must be a real number", "'unknown'", "LayeredGPUCB"),
+                )
+                for label, make in {"robust": robust, "fast-slow": fast_slow}.items()
+            },
+            "seed generator": (
+                lambda: layered(seed=np.random.default_rng(0)),
+                TypeError,
+                ("seed must be an integer", "Generator", "an integer >= 0, a SeedSequence or None"),
+            ),
             "fast-slow uncapped": (
                 lambda: fast_slow(assumptions=UNCAPPED),
                 ValueError,
@@ -372,7 +387,16 @@ TELLS: dict[str, tuple[Callable[[Any], Any], type[Exception], tuple[str, ...]]] 
     "y string": (lambda a: a.tell(6, "1"), TypeError, ("y must be a real number", "'1'")),
     "y boolean": (lambda a: a.tell(6, True), TypeError, ("y must be a real number", "True")),
     "y list": (lambda a: a.tell(6, [1.0]), TypeError, ("y must be a real number", "[1.0]")),
-    "y array": (lambda a: a.tell(6, np.ones(1)), TypeError, ("y must be a real number", "array")),
+    "y array": (lambda a: a.tell(6, np.ones(2)), TypeError, ("y must be a real number", "array")),
+    "y masked": (lambda a: a.tell(6, np.ma.masked), TypeError, ("y must be a real number", "masked")),
+    "y large": (lambda a: a.tell(6, 1e151), ValueError, ("y must be at most 1e+150", "y=1e+151")),
+    "x y large": (lambda a: a.tell(x=[0.5], y=-1e300), ValueError, ("at most 1e+150", "-1e+300")),
+    "learned large": (lambda a: a.learn(8, [0.5], 1e200), ValueError, ("at most 1e+150", "1e+200")),
+    "query a point": (
+        lambda a: a.tell(np.array([0.5]), 0.0),
+        TypeError,
+        ("query must be an integer", "array([0.5])", "use tell(x=..., y=...)"),
+    ),
     "y complex": (lambda a: a.tell(6, 1j), TypeError, ("y must be a real number", "1j")),
     "y huge int": (lambda a: a.tell(6, 10**400), ValueError, ("y",)),
     "id unknown": (lambda a: a.tell(8, 0.0), RuntimeError, ("8", "not asked", "[6, 7]")),
@@ -426,6 +450,37 @@ def test_a_refused_call_changes_nothing(
     assert_refused(lambda: call(algorithm), error, words)
     assert plain(algorithm) == before
     algorithm.tell(6, 0.0)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("y", [Decimal("0.25"), Fraction(1, 4), np.array([0.25])], ids=repr)
+def test_whatever_is_one_number_is_told_as_that_number(make: Callable[..., Any], y: Any) -> None:
+    algorithm = used(make)
+    algorithm.tell(6, y)
+    algorithm.tell(x=[0.5], y=y)
+    told = [reading.y for reading in algorithm.readings[-2:]]
+    assert told == [0.25, 0.25]
+    assert [type(y) for y in told] == [float, float]
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_a_state_with_a_reading_too_large_is_refused(make: Callable[..., Any]) -> None:
+    state = used(make).state()
+    state["readings"]["y"][0] = 1e200
+    assert_refused(lambda: make().restore(state), ValueError, ("at most 1e+150", "1e+200"))
+
+
+@pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("y", [1e150, -1e150])
+def test_the_largest_reading_that_is_taken_overflows_nowhere(make: Callable[..., Any], y: float) -> None:
+    algorithm = used(make)
+    for _ in range(3):
+        algorithm.tell(algorithm.ask(), y)
+    best = algorithm.recommend()
+    assert math.isfinite(best.lower)
+    assert math.isfinite(best.upper)
+    assert len(algorithm.suspects()) == len(algorithm.readings)
 
 
 LAYER_ROWS: dict[str, Row] = {

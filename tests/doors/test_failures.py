@@ -4,6 +4,9 @@ import json
 import math
 import re
 import warnings
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,35 @@ import unbribable as ub
 from doors.scripted import ASSUMED, BOX, GRID, Scripted, answer_of, assert_same_run, wave
 from unbribable.decision.instance import Instance
 from unbribable.doors.engine import Engine
+
+
+class Tensor:
+    """What other libraries return: numbers that say what they are by item() and float()."""
+
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+    def item(self) -> Any:
+        if len(self.entries) != 1:
+            raise RuntimeError(f"a tensor with {len(self.entries)} elements is no number")
+        return self.entries[0]
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __repr__(self) -> str:
+        return f"Tensor{self.entries}"
+
+
+class Amount:
+    """Says what it is by float() alone."""
+
+    def __float__(self) -> float:
+        return 1.0
+
+    def __repr__(self) -> str:
+        return "Amount()"
+
 
 GIVEN: dict[str, Any] = {"domain": GRID, "assumptions": ASSUMED, "corruption": 1.5}
 
@@ -30,7 +62,23 @@ FAILURES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "complex": (1j, ("TypeError", "y must be a real number", "1j")),
     "two numbers": (np.ones(2), ("TypeError", "y must be a real number", "array")),
     "a tuple": ((1.0,), ("TypeError", "y must be a real number", "(1.0,)")),
-    "too many digits": (10**400, ("ValueError", "float64")),
+    "too many digits": (10**400, ("ValueError", "float64", "401 digits")),
+    "digits nobody can count": (10**5000, ("ValueError", "float64", "5001 digits")),
+    "too large a fraction": (Fraction(10**400), ("ValueError", "float64")),
+    "too large": (1e151, ("ValueError", "y must be at most 1e+150 in absolute value", "1e+151")),
+    "too small": (-1.7e308, ("ValueError", "y must be at most 1e+150", "-1.7e+308")),
+    "masked": (np.ma.masked, ("TypeError", "y must be a real number", "masked")),
+    "an array, masked": (
+        np.ma.array([1.0], mask=[True]),
+        ("TypeError", "y must be a real number", "--"),
+    ),
+    "bytes": (b"1", ("TypeError", "y must be a real number", "b'1'")),
+    "an array of text": (np.array(["1"]), ("TypeError", "y must be a real number", "array(['1']")),
+    "an array of truth": (np.array([True]), ("TypeError", "y must be a real number", "array([ True])")),
+    "a tensor of truth": (Tensor(True), ("TypeError", "y must be a real number", "Tensor(True,)")),
+    "a tensor of nan": (Tensor(math.nan), ("ValueError", "y must be finite", "nan")),
+    "a complex tensor": (Tensor(1j), ("TypeError", "y must be a real number", "Tensor(1j,)")),
+    "two in a tensor": (Tensor(1.0, 2.0), ("TypeError", "y must be a real number", "Tensor(1.0, 2.0)")),
 }
 ALL = pytest.mark.parametrize(("told", "words"), FAILURES.values(), ids=FAILURES)
 
@@ -64,7 +112,24 @@ def test_a_failed_evaluation_is_recorded_with_its_reason_and_nothing_is_learned(
     assert "failed: 2" in run.summary()
 
 
-@pytest.mark.parametrize("told", [np.ones((1, 1)), np.array(1.0), np.float32(1.0), 1, np.int64(1)])
+@pytest.mark.parametrize(
+    "told",
+    [
+        np.ones((1, 1)),
+        np.array(1.0),
+        np.float32(1.0),
+        1,
+        np.int64(1),
+        Decimal(1),
+        Fraction(2, 2),
+        np.array([Decimal(1)]),
+        np.ma.array([1.0], mask=[False]),
+        Tensor(1.0),
+        Tensor(np.float32(1.0)),
+        Amount(),
+    ],
+    ids=repr,
+)
 def test_whatever_is_one_number_is_a_reading(told: Any) -> None:
     run = ub.maximize(lambda x: told, n_rounds=2, **GIVEN)
     assert [trial.y for trial in run.trials] == [1.0, 1.0]
@@ -108,6 +173,61 @@ def test_where_every_evaluation_fails_there_is_no_answer_and_it_is_said(words: d
     assert run.summary() == "No reading yet; 8 of 8 evaluations failed."
     assert run.guarantee == "No guarantee: there is no reading yet."
     assert json.loads(json.dumps(run.to_dict(), allow_nan=False))["x"] is None
+
+
+HOPELESS: dict[str, tuple[Any, int, str]] = {
+    "ten of any kind": (ZeroDivisionError("the furnace is cold"), 10, "ZeroDivisionError: the furnace"),
+    "ten without a finite number": (math.nan, 10, "ValueError: y must be finite, got y=nan"),
+    "ten in too small a unit": (1e300, 10, "y must be at most 1e+150 in absolute value"),
+    "five of no number": ((0.5, 0.1), 5, "TypeError: y must be a real number, got y=(0.5, 0.1)"),
+    "five of a wrong call": (TypeError("f takes 2 arguments"), 5, "TypeError: f takes 2 arguments"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:round 2 failed:RuntimeWarning")
+@pytest.mark.parametrize(("told", "n", "words"), HOPELESS.values(), ids=HOPELESS)
+def test_where_the_first_evaluations_all_fail_the_rest_is_not_spent(
+    told: Any, n: int, words: str
+) -> None:
+    """The error says why, how much was spent, and where f raised."""
+    f = Scripted(script=dict.fromkeys(range(1, 51), told))
+    with pytest.raises(RuntimeError, match="f must return a number") as caught:
+        ub.maximize(f, n_rounds=50, initial=[([0.5], 0.1)], **GIVEN)
+    assert len(f.points) == n
+    for word in (f"none in {n} evaluations", words, f"{n} of 50 rounds are spent; mend f"):
+        assert word in str(caught.value)
+    if isinstance(told, Exception):
+        assert caught.value.__cause__ is told
+
+
+@pytest.mark.filterwarnings("ignore:round 1 failed:RuntimeWarning")
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param({k: math.nan if k < 10 else 0.5 for k in range(1, 30)}, id="the tenth succeeds"),
+        pytest.param({k: math.nan for k in range(1, 30) if k != 3}, id="the third alone succeeds"),
+        pytest.param({k: None if k < 6 else math.nan for k in range(1, 10)}, id="not types alone"),
+    ],
+)
+def test_one_reading_is_hope(script: dict[int, Any]) -> None:
+    f = Scripted(script={**script, 5: math.nan})
+    assert len(ub.maximize(f, n_rounds=14, **GIVEN).trials) == 14
+
+
+@pytest.mark.filterwarnings("ignore:round 1:RuntimeWarning")
+def test_what_a_hopeless_run_did_is_kept_and_a_call_again_goes_on(tmp_path: Path) -> None:
+    words: dict[str, Any] = {**GIVEN, "n_rounds": 25, "file": tmp_path / "run.json"}
+    script = dict.fromkeys(range(1, 15), math.nan)
+    for first, n in ((1, 10), (11, 14)):
+        f = Scripted(script={**script, 15: KeyboardInterrupt()}, first=first)
+        if n == 10:
+            with pytest.raises(RuntimeError, match=re.escape(f"kept in {words['file']}: mend f")):
+                ub.maximize(f, **words)
+        else:
+            ub.maximize(f, **words)
+        assert len(ub.Result.load(words["file"]).trials) == n
+    run = ub.maximize(Scripted(first=15), **words)
+    assert [trial.y is None for trial in run.trials] == [True] * 14 + [False] * 11
 
 
 def test_without_a_reading_fitted_assumptions_are_said_to_be_missing() -> None:

@@ -178,6 +178,20 @@ def test_an_infinite_value_is_not_learned_and_reported(value):
     assert study.sampler.recommend(study).n_trials == 2
 
 
+@pytest.mark.parametrize("value", [1e151, -1.7e308])
+def test_a_value_too_large_is_not_learned_and_reported(value):
+    study = new_study(sampler())
+    study.tell(study.ask(X), 0.1)
+    study.tell(study.ask(X), value)
+    with pytest.warns(UserWarning, match=r"must be within \+-1e\+150 to be learned, got .* in trial 1"):
+        study.tell(study.ask(X), 0.2)
+    assert learned(study.sampler, study)[0] == [0, 2]
+    first, *others = study.sampler.suspects(study)
+    assert (first.number, first.y, first.is_flagged) == (1, value, True)
+    assert "beyond +-1e+150" in first.evidence[0]
+    assert sorted(other.number for other in others) == [0, 2]
+
+
 def test_a_trial_outside_the_search_space_is_not_learned_and_this_is_said_once():
     study = new_study(sampler())
     study.enqueue_trial({"x": 7.0})
@@ -329,7 +343,7 @@ def test_several_objectives_are_refused():
     ("words", "error", "sentence"),
     [
         ({"n_trials": 0}, ValueError, "n_trials must be >= 1"),
-        ({"corruption": "some"}, ValueError, "corruption must be one of"),
+        ({"corruption": "some"}, ValueError, "corruption must be a number"),
         ({"corruption": 1.0, "known_or_zero": 2.0}, ValueError, "exclude each other"),
         ({"reveal": "never"}, ValueError, "reveal must be one of 'before', 'after'"),
         ({"reveal": "after", "seed": None}, ValueError, "seed must be given with reveal='after'"),

@@ -173,7 +173,7 @@ class Algorithm(Learner):
 
         Args:
             query: The query or its id.
-            y: The reading, a finite number.
+            y: The reading, a number of at most 1e150 in absolute value.
             x: Instead of a query: a point of the domain, (d,).
             noise_std: Of this reading, known before it was taken, if it differs from the
                 assumed one; its fictitious noise becomes lam * (noise_std / assumed)^2.
@@ -187,7 +187,7 @@ class Algorithm(Learner):
         """
         if (query is None) == (x is None):
             raise TypeError("tell takes either a query (or its id) or x=..., with y")
-        y = checks.real("y", y)
+        y = checks.reading("y", y)
         lam = self._lam_of(noise_std)
         if query is None:
             return self.learn(self.t + 1, x, y, lam=lam)
@@ -220,7 +220,7 @@ class Algorithm(Learner):
             lam: Fictitious noise, the assumed one if None.
             is_foreign: Whether the user chose the point, not the algorithm.
         """
-        t, y = checks.integer("t", t, at_least=1), checks.real("y", y)
+        t, y = checks.integer("t", t, at_least=1), checks.reading("y", y)
         states = {
             "told already": self.journal.told,
             "asked here, tell its query": self._pending,

@@ -27,7 +27,8 @@ class Seed:
             if entropy is None:
                 raise ValueError("seed must have entropy, got a SeedSequence without")
             return cls(_whole(entropy), tuple(int(k) for k in seed.spawn_key))
-        return cls(checks.integer("seed", seed, at_least=0))
+        allowed = "; an integer >= 0, a SeedSequence or None for fresh entropy is allowed"
+        return cls(checks.integer("seed", seed, at_least=0, hint=allowed))
 
     def uniform(self, t: int) -> float:
         """The draw of round t, in [0, 1): the same whenever and wherever it is made."""

@@ -61,7 +61,7 @@ class FastSlowGPUCB(Algorithm):
         **options: Unpack[OptionWords],
     ) -> None:
         super().__init__(domain, assumptions, Options(**options), seed)
-        self.C = checks.real("C", C, above=0.0)
+        self.C = checks.real("C", C, above=0.0, hint="; LayeredGPUCB needs no C")
         self.alpha = checks.real("alpha", alpha, above=1.8)
         self.with_all = checks.truth("with_all", with_all)
         cap = checks.real("c_max", assumptions.cap, above=0.0)

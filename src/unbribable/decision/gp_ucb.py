@@ -119,7 +119,7 @@ class RobustGPUCB(_OneInstance):
     def __init__(
         self, domain: Grid | Box, assumptions: Assumptions, *, C: float, **options: Unpack[OptionWords]
     ) -> None:
-        C = checks.real("C", C, at_least=0.0)
+        C = checks.real("C", C, at_least=0.0, hint="; LayeredGPUCB needs no C")
         super().__init__(domain, assumptions, C=C, options=Options(**options))
 
     @property

@@ -349,7 +349,8 @@ class Learner(ABC):
 
     def _pending_query(self, query: Any) -> Query:
         is_whole = isinstance(query, Query)
-        id_ = query.id if is_whole else checks.integer("query", query, at_least=1)
+        hint = "; use tell(x=..., y=...) for a point"
+        id_ = query.id if is_whole else checks.integer("query", query, at_least=1, hint=hint)
         if id_ in self.journal.told:
             raise RuntimeError(f"query {id_} was told already; a reading is told once, or retracted")
         asked = self._pending.get(id_)

@@ -124,7 +124,7 @@ def load_readings(state: Mapping[str, Any], candidates: Candidates, labels: Mapp
             is_foreign=bool(plain["is_foreign"][k]),
         )
         _check_label(reading.instance, labels)
-        checks.real("y", reading.y)
+        checks.reading("y", reading.y)
         checks.real("lam", reading.lam, above=0.0)
         if not is_box:
             _check_index(reading.index, candidates)

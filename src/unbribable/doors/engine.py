@@ -128,7 +128,7 @@ class Engine:
     def tell(
         self, t: int, x: Floats, y: float, drawn: str | None = None, is_foreign: bool = False
     ) -> None:
-        """Take the reading y of round t at x; y in the user's units, finite."""
+        """Take the reading y of round t at x; y in the user's units, as `checks.reading` wants it."""
         u = self._start.coordinates_of(x)  # refuses what lies outside, before anything is kept
         self.told.append(Told(t, x, u, y, drawn, is_foreign))
 
@@ -245,7 +245,7 @@ class Engine:
         y = plan.sign * np.array([one.y for one in told])
         kernel = None if plan.kernel is None else _scaled(plan.kernel, 1.0 / side)
         found = fit(U[kept], y[kept], kernel=kernel, noise_std=plan.noise_std)
-        model = (np.clip(y, -1e150, 1e150) - found.center) / found.scale  # beyond, it may overflow
+        model = (y - found.center) / found.scale
         B0 = max(found.B0, 1.2 * confirmed(U, model))
         limit = B0 + N_SIGMA * found.noise_std
         self._units = Units(plan.sign * found.center, found.scale, plan.sign, limit)

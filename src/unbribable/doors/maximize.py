@@ -5,6 +5,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 
 from unbribable.decision.draws import Seed
 from unbribable.doors.engine import Engine
+from unbribable.doors.files import locked, read
 from unbribable.doors.plan import Plan, exploration
 from unbribable.doors.progress import reporter
-from unbribable.doors.result import Result, Trial, learn, read
+from unbribable.doors.result import Result, Trial, learn
 from unbribable.doors.space import Space
 from unbribable.model import checks
 from unbribable.model.kernels import Kernel
@@ -25,6 +27,19 @@ Callback = Callable[[Result, Trial], bool | None]
 N_AVOIDED = 32
 """Failed points, the last ones, that are reckoned with as if they were still to be read: so that the
 next choice is not one of them again."""
+
+N_HOPELESS = 10
+"""A run ends when that many evaluations, the first ones, have all failed."""
+
+N_HOPELESS_TYPES = 5
+"""The same where all of them failed with a TypeError, which hardly depends on the point."""
+
+
+class SaveError(OSError):
+    """A run could not be saved. Nothing is lost yet: `result` can be saved to another file."""
+
+    result: Result
+    """The result so far, with the round that is not in the file."""
 
 
 def maximize(
@@ -54,7 +69,8 @@ def maximize(
     Amounts (corruption, noise_std, B) are in the units of f.
 
     Args:
-        f: Takes a point, an array (d,) (or a dict where the domain has names), returns a number.
+        f: Takes a point, an array (d,) (or a dict where the domain has names), returns a number of
+            at most 1e150 in absolute value.
         domain: A Box, a Grid, a list of pairs (low, high), an array of candidates (n, d), or a dict
             from name to bounds such as {"x": (0.0, 1.0), "n": Whole(1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
@@ -82,16 +98,20 @@ def maximize(
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
-            failed, nothing is learned, and the run goes on. "raise": it is raised.
+            failed, nothing is learned, and the run goes on, unless the first ten all fail (five, if
+            each with a TypeError). "raise": it is raised.
         progress: Whether to show a progress bar; by default on a terminal only.
         file: Where to keep the run, written after every round. If it exists, the run goes on from
-            there, exactly as if it had not stopped.
+            there, exactly as if it had not stopped. It is for one run at a time, and holds the seed,
+            so only its owner may read it.
 
     Returns:
         The result; after Ctrl-C the result so far.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
+        RuntimeError: Another run is using the file, or no evaluation so far has given a reading.
+        OSError: The file cannot be written. If rounds were played, the `result` of the error has them.
     """
     space = Space.of(domain)
     if not callable(f):
@@ -110,26 +130,28 @@ def maximize(
         n_init,
         exploration(explore, assumptions),
     )
-    callbacks = tuple(callbacks)
+    functions, readings = _functions(callbacks), _pairs(initial)
     if file is not None:
         space.to_plain()  # refuses what cannot be stored
         if not Path(file).resolve().parent.is_dir():
             raise ValueError(f"file must be in a folder that exists, got file={str(file)!r}")
     run = _Run(space, Engine(space.domain, plan, seed), file)
-    if file is not None and Path(file).exists():
-        run.resume(seed, list(initial))
-    else:
-        run.give(list(initial))
-    with reporter(n_rounds, progress) as report:
-        try:
-            while run.n_done < n_rounds:
-                trial = run.round(f, on_error)
-                report(run.result())
-                result = run.result(anew=bool(callbacks))  # theirs to keep
-                if any([callback(result, trial) for callback in callbacks]):  # all of them hear it
-                    return run.ended(is_interrupted=run.n_done < n_rounds)
-        except KeyboardInterrupt:
-            return run.ended(is_interrupted=True)
+    with nullcontext() if file is None else locked(file):
+        if file is not None and Path(file).exists():
+            run.resume(seed, readings)
+        else:
+            run.give(readings)
+        with reporter(n_rounds, progress) as report:
+            try:
+                while run.n_done < n_rounds:
+                    run.check_hope()
+                    trial = run.round(f, on_error)
+                    report(run.result())
+                    result = run.result(anew=bool(functions))  # theirs to keep
+                    if any([function(result, trial) for function in functions]):  # all hear it
+                        return run.ended(is_interrupted=run.n_done < n_rounds)
+            except KeyboardInterrupt:
+                return run.ended(is_interrupted=True)
     return run.result()
 
 
@@ -142,6 +164,8 @@ class _Run:
         self.file = file
         self.trials: list[Trial] = []
         self.seconds: list[float] = []
+        self._failures: list[type[Exception]] = []
+        self._last_failure: Exception | None = None  # in this call, like those
         self._has_warned = False
 
     @property
@@ -154,15 +178,31 @@ class _Run:
         self.trials = self._given(readings)
         for trial in self.trials:
             learn(self.engine, trial)
-        self._save()
+        self._save(self.result())
 
     def _given(self, readings: list[tuple[Any, Any]]) -> list[Trial]:
         trials = []
         for number, (x, y) in enumerate(readings, 1):
             point = self.engine.domain_point(self.space.given(x))
-            params, y = self.space.shown(point), checks.real("initial reading", y)
+            params, y = self.space.shown(point), checks.reading("initial reading", y)
             trials.append(Trial(number, point, params, y, self.engine.drawn(number), is_given=True))
         return trials
+
+    def check_hope(self) -> None:
+        """Refuse to spend more rounds on an f that has never given a reading."""
+        is_typed = all(issubclass(kind, TypeError) for kind in self._failures)
+        if len(self._failures) < (N_HOPELESS_TYPES if is_typed else N_HOPELESS):
+            return
+        if any(trial.y is not None and not trial.is_given for trial in self.trials):
+            return
+        way = "mend f"
+        if self.file is not None:
+            way = f"they are kept in {self.file}: mend f, or call again to go on from there"
+        raise RuntimeError(
+            f"f must return a number, got none in {len(self._failures)} evaluations (the last one: "
+            f"{_reason(self._last_failure)}); {self.n_done} of {self.engine.plan.n_rounds} rounds are "
+            f"spent; {way}"
+        ) from self._last_failure
 
     def round(self, f: Callable[[Any], float], on_error: str) -> Trial:
         """Ask, evaluate, learn, save."""
@@ -174,11 +214,13 @@ class _Run:
         params = self.space.shown(asked.x)
         y, error = None, None
         try:
-            y = checks.real("y", _number(f(self.space.shown(asked.x))))
+            y = checks.reading("y", f(self.space.shown(asked.x)))
         except Exception as raised:
             if on_error == "raise":
                 raise
-            error = f"{type(raised).__name__}: {raised}"
+            error = _reason(raised)
+            self._failures.append(type(raised))
+            self._last_failure = raised
             if not self._has_warned:
                 self._has_warned = True
                 warnings.warn(
@@ -186,18 +228,23 @@ class _Run:
                     RuntimeWarning,
                     stacklevel=3,
                 )
+        else:
+            self._last_failure = None  # which keeps what f held when it failed
         trial = Trial(number, asked.x, params, y, asked.drawn, error=error)
-        self._add(trial)
+        self.trials.append(trial)  # first of all: what Ctrl-C finds here is not lost
+        learn(self.engine, trial)
+        self._save(self.result())
         return trial
 
-    def _add(self, trial: Trial) -> None:
-        learn(self.engine, trial)
-        self.trials.append(trial)
-        self._save()
-
-    def _save(self) -> None:
+    def _save(self, result: Result) -> None:
         if self.file is not None:
-            self.result().save(self.file)
+            try:
+                result.save(self.file)
+            except OSError as error:
+                unsaved = SaveError(error.errno, error.strerror, error.filename)
+                unsaved.result = self.result(is_interrupted=True, anew=True)
+                unsaved.add_note("The result so far is the `result` of this error: save it elsewhere.")
+                raise unsaved from error
 
     def result(self, *, is_interrupted: bool = False, anew: bool = False) -> Result:
         """The result so far; `anew`: by an engine of its own, which learns when it is asked."""
@@ -219,8 +266,7 @@ class _Run:
         """The result, kept in the file too, of a run that may end before its last round."""
         # Ctrl-C may have hit the engine in the middle: from the trials again.
         result = self.result(is_interrupted=is_interrupted, anew=True)
-        if self.file is not None:
-            result.save(self.file)
+        self._save(result)
         return result
 
     def resume(self, seed: Any, initial: list[tuple[Any, Any]]) -> None:
@@ -231,9 +277,16 @@ class _Run:
             then = stored[name]
             for key, value in json.loads(json.dumps(now)).items():
                 if then.get(key) != value:
+                    way = "use the same arguments, or another file"
+                    if key == "n_rounds":
+                        way += (
+                            ", to which initial=[(trial.params, trial.y) for trial in unbribable."
+                            f"Result.load({str(self.file)!r}).trials if trial.y is not None] brings the "
+                            "readings of this one; n_rounds then counts those still to be taken"
+                        )
                     raise ValueError(
                         f"{self.file} holds another run: {name} {key} was {then.get(key)!r}, got "
-                        f"{value!r}; use the same arguments, or another file"
+                        f"{value!r}; {way}"
                     )
         result = Result.of_file(self.file, stored, plan)
         if seed is not None and Seed.of(seed) != result.engine.seed:
@@ -248,6 +301,31 @@ class _Run:
         self.trials = list(result.trials)
 
 
-def _number(y: Any) -> Any:
-    """What f returned, if need be out of an array of one entry."""
-    return y.item() if isinstance(y, np.ndarray) and y.size == 1 else y
+def _reason(failure: Exception | None) -> str:
+    return f"{type(failure).__name__}: {failure}"
+
+
+def _functions(callbacks: Any) -> tuple[Callback, ...]:
+    if callable(callbacks) or not isinstance(callbacks, Iterable):
+        raise TypeError(
+            f"callbacks must be a list of functions, got callbacks={callbacks!r}; one alone is [f]"
+        )
+    functions = tuple(callbacks)
+    for k, function in enumerate(functions):
+        if not callable(function):
+            raise TypeError(f"callbacks[{k}] must be callable, got callbacks[{k}]={function!r}")
+    return functions
+
+
+def _pairs(initial: Any) -> list[tuple[Any, Any]]:
+    if not isinstance(initial, Iterable):
+        raise TypeError(f"initial must be a list of pairs (point, reading), got initial={initial!r}")
+    pairs = []
+    for k, pair in enumerate(initial):
+        try:
+            x, y = pair
+        except (TypeError, ValueError):
+            name = f"initial[{k}]"
+            raise ValueError(f"{name} must be a pair (point, reading), got {name}={pair!r}") from None
+        pairs.append((x, y))
+    return pairs

@@ -60,9 +60,14 @@ class Plan:
                 )
             checks.real("known_or_zero", self.known_or_zero, above=0.0)
         elif isinstance(self.corruption, str):
-            checks.choice("corruption", self.corruption, (UNKNOWN,))
+            if self.corruption != UNKNOWN:
+                raise ValueError(
+                    f"corruption must be a number in the units of f, {UNKNOWN!r}, or None for lies in "
+                    f"a tenth of the rounds, got corruption={self.corruption!r}"
+                )
         elif self.corruption is not None:
-            checks.real("corruption", self.corruption, at_least=0.0)
+            hint = f"; {UNKNOWN!r} and None are allowed too"
+            checks.real("corruption", self.corruption, at_least=0.0, hint=hint)
         checks.choice("direction", self.direction, ("maximize", "minimize"))
         if self.delta is not None:
             checks.real("delta", self.delta, above=0.0, below=1.0)

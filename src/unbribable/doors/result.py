@@ -1,11 +1,9 @@
 """What `maximize` returns: the robust answer, the naive one beside it, and everything told."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +13,11 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.doors.advice import CONDITIONAL, advise, doubt, settled
 from unbribable.doors.engine import Engine
+from unbribable.doors.files import FORMAT, read, write
 from unbribable.doors.plan import Plan
 from unbribable.doors.space import Space
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-
-FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +208,11 @@ class Result:
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a JSON file, whole or not at all. The file holds the secret seed."""
+        """Write the run to a JSON file, whole or not at all.
+
+        The file holds the secret seed, so that only its owner may read it.
+        """
         stored = {
-            "format": FORMAT,
             "domain": self.space.to_plain(),
             "plan": self.engine.plan.to_plain(),
             "seed": self.engine.seed.to_plain(),
@@ -221,10 +220,7 @@ class Result:
             "seconds_per_ask": self.seconds_per_ask,
             "trials": [trial.to_plain() for trial in self.trials],
         }
-        target = Path(path)
-        partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        partial.write_text(json.dumps(stored, allow_nan=False), encoding="utf-8")
-        os.replace(partial, target)
+        write(path, stored)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
@@ -242,7 +238,7 @@ class Result:
         """From what `read` found in the file; the plan is the stored one if None."""
         try:
             return cls._of(stored, plan or Plan.from_plain(stored["plan"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(f"{path} must be a run saved by Result.save, got {error!r}") from error
 
     @classmethod
@@ -251,20 +247,18 @@ class Result:
         engine = Engine(space.domain, plan, Seed.from_plain(stored["seed"]))
         trials: list[Trial] = []
         for plain in stored["trials"]:
-            x = np.asarray(plain["x"], dtype=np.float64)
-            params = space.shown(x)
-            if plain["number"] != len(trials) + 1:
-                raise ValueError(f"trials must be numbered from 1 on, got number={plain['number']!r}")
-            if plain["y"] is not None:
-                checks.real("y", plain["y"])
-            trials.append(Trial(**{**plain, "x": x, "params": params}))
+            trials.append(_stored_trial(plain, len(trials) + 1, space, engine))
             learn(engine, trials[-1])
+        n_done = sum(not trial.is_given for trial in trials)
+        if n_done > plan.n_rounds:
+            raise ValueError(f"trials must be n_rounds={plan.n_rounds} at most, got {n_done}")
+        seconds = stored["seconds_per_ask"]
         return cls(
             space,
             engine,
             trials,
-            is_interrupted=stored["is_interrupted"],
-            seconds_per_ask=stored["seconds_per_ask"],
+            is_interrupted=checks.truth("is_interrupted", stored["is_interrupted"]),
+            seconds_per_ask=None if seconds is None else checks.real("seconds_per_ask", seconds),
         )
 
     def at(self, n: int) -> "Result":
@@ -275,30 +269,39 @@ class Result:
         return Result(self.space, engine, self.trials[:n])
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What `Result.save` wrote, as plain data.
-
-    Raises:
-        ValueError: The file is no saved run, or of another format.
-    """
-    try:
-        stored = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} must be a run saved by Result.save, got {error}") from None
-    keys = {"domain", "plan", "seed", "trials"}
-    if not isinstance(stored, dict) or stored.get("format") != FORMAT or not keys <= stored.keys():
-        raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
-    if not isinstance(stored["plan"], dict) or set(stored["plan"]) != set(Plan.__dataclass_fields__):
-        raise ValueError(f"{path} must be a run saved by Result.save, got plan={stored['plan']!r}")
-    return stored
-
-
 def learn(engine: Engine, trial: Trial) -> None:
     """Let the engine learn a trial, or that it has no reading."""
     if trial.y is None:
         engine.lose(trial.number)
     else:
         engine.tell(trial.number, trial.x, trial.y, trial.instance, is_foreign=trial.is_given)
+
+
+def _stored_trial(plain: dict[str, Any], number: int, space: Space, engine: Engine) -> Trial:
+    """A trial as it was saved, if the run can have had it in this round."""
+    engine.coordinates_of(plain["x"])  # refuses what is no point
+    x, y = np.asarray(plain["x"], dtype=np.float64), plain["y"]
+    y = None if y is None else checks.reading("y", y)
+    trial = Trial(**{**plain, "x": x, "params": space.shown(x), "y": y})
+    if checks.integer("number", trial.number, at_least=1) != number:
+        raise ValueError(f"trials must be numbered from 1 on, got number={trial.number}")
+    checks.truth("is_given", trial.is_given)
+    is_told = y is not None and trial.error is None
+    is_failed = y is None and isinstance(trial.error, str)
+    if not (is_told or is_failed):
+        raise ValueError(
+            f"a trial must have a reading, or an error in words, got y={y!r} and error={trial.error!r}"
+        )
+    if engine.plan.known_or_zero is None:
+        labels = [engine.drawn(number)]
+    elif engine.is_fitted:  # drawn anew after each fit
+        labels = [None, "slow", "fast"]
+    else:  # None: before the design was finished
+        labels = [None, engine.drawn(number)]
+    if trial.instance not in labels:
+        words = " or ".join(repr(label) for label in labels)
+        raise ValueError(f"instance of round {number} must be {words}, got instance={trial.instance!r}")
+    return trial
 
 
 def _plain(point: Any) -> Any:

@@ -10,6 +10,7 @@ from optuna.trial import FrozenTrial
 from unbribable.decision.recommend import Level, Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.integrations.optuna_history import value_of
+from unbribable.model.checks import LARGEST_READING
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class StudySuspect:
     def infinite(cls, trial: FrozenTrial) -> "StudySuspect":
         """A value that no function and no noise can have; nobody learned it."""
         y = value_of(trial)
+        what = f"beyond +-{LARGEST_READING:g}" if math.isfinite(y) else "not finite"
         return cls(
             number=trial.number,
             params=dict(trial.params),
@@ -129,7 +131,7 @@ class StudySuspect:
             instance=None,
             is_flagged=True,
             is_certain=True,
-            evidence=(f"{y} is not finite, and was not learned",),
+            evidence=(f"{y} is {what}, and was not learned",),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,6 +145,10 @@ def study_suspects(
     """The readings that an engine doubts as trials, after those with infinite values."""
     by_number = {trial.number: trial for trial in complete}
     return (
-        *(StudySuspect.infinite(trial) for trial in complete if not math.isfinite(value_of(trial))),
+        *(
+            StudySuspect.infinite(trial)
+            for trial in complete
+            if not abs(value_of(trial)) <= LARGEST_READING
+        ),
         *(StudySuspect.of(suspect, by_number[suspect.id - 1]) for suspect in doubted),
     )

@@ -17,7 +17,7 @@ from unbribable.doors.maximize import N_AVOIDED
 from unbribable.integrations.optuna_space import Space
 from unbribable.integrations.optuna_storage import TRIAL_KEY, all_trials, is_chosen_by_user, key_of
 from unbribable.integrations.optuna_terms import Terms
-from unbribable.model.checks import Floats
+from unbribable.model.checks import LARGEST_READING, Floats
 
 N_STUDIES = 4
 """Studies whose history a sampler keeps."""
@@ -50,6 +50,8 @@ class Follower:
         value = value_of(trial)
         if not math.isfinite(value):
             return "the value of a trial must be finite", f"{value}"
+        if abs(value) > LARGEST_READING:
+            return f"the value of a trial must be within +-{LARGEST_READING:g}", f"{value}"
         if not self.space.covers(trial.params):
             names = ", ".join(self.space.distributions)
             return f"a trial must have all of the parameters {names}", f"{[*trial.params]}"

@@ -14,6 +14,9 @@ Bools = NDArray[np.bool_]
 _TRUTHS = (bool, np.bool_)
 _REALS = (float, int, np.floating, np.integer)
 
+LARGEST_READING = 1e150
+"""Readings beyond that, in absolute value, are refused: sums of their squares would overflow."""
+
 
 def real(
     name: str,
@@ -24,8 +27,19 @@ def real(
     at_most: float | None = None,
     below: float | None = None,
     may_be_inf: bool = False,
+    hint: str = "",
 ) -> float:
     """The value as a float, if it is a real number that keeps the rule.
+
+    Args:
+        name: Of the value, for the message.
+        value: To be checked.
+        above: It must be larger.
+        at_least: It must not be smaller.
+        at_most: It must not be larger.
+        below: It must be smaller.
+        may_be_inf: Whether it may be infinite.
+        hint: What to give instead, added to the message of the TypeError.
 
     Raises:
         TypeError: The value is not one real number (booleans and strings are not).
@@ -40,13 +54,12 @@ def real(
     ):
         return float(value)  # nothing else to keep: a reading, told once a round
     if isinstance(value, _TRUTHS) or not isinstance(value, _REALS):
-        raise TypeError(f"{name} must be a real number, got {name}={value!r}")
+        raise TypeError(f"{name} must be a real number, got {name}={value!r}{hint}")
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(
-            f"{name} must fit into float64, got an integer of {len(str(value))} digits"
-        ) from None
+        digits = int(math.log10(abs(int(value)))) + 1  # str refuses integers of more than 4300
+        raise ValueError(f"{name} must fit into float64, got an integer of {digits} digits") from None
     rules = []
     if not may_be_inf:
         rules.append(("finite", math.isfinite(number)))
@@ -64,10 +77,46 @@ def real(
     return number
 
 
-def integer(name: str, value: Any, *, at_least: int) -> int:
-    """The value as an int, if it is a whole number that is at least `at_least`."""
+def reading(name: str, value: Any) -> float:
+    """The value as a float, if it is one number that can be learned.
+
+    One number is also what converts to one: an array or a tensor of one entry, a Decimal, a Fraction,
+    anything with `__float__`.
+
+    Raises:
+        TypeError: The value is not one real number (booleans, strings and masked entries are not).
+        ValueError: It is NaN, infinite or beyond LARGEST_READING.
+    """
+    number = real(name, value if isinstance(value, _REALS) else _one_number(name, value))
+    if abs(number) > LARGEST_READING:
+        raise ValueError(
+            f"{name} must be at most {LARGEST_READING:g} in absolute value, got {name}={number!r}; "
+            "count in a larger unit"
+        )
+    return number
+
+
+def _one_number(name: str, value: Any) -> float:
+    cause: Exception | None = None
+    try:
+        if not (isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)):  # 0.0 underneath
+            entry = value.item() if hasattr(value, "item") else value
+            if hasattr(entry, "__float__") and not isinstance(entry, _TRUTHS):
+                return float(entry)
+    except OverflowError:
+        raise ValueError(f"{name} must fit into float64, got {name}={value!r}") from None
+    except (TypeError, ValueError, RuntimeError) as error:  # several entries, for one
+        cause = error
+    raise TypeError(f"{name} must be a real number, got {name}={value!r}") from cause
+
+
+def integer(name: str, value: Any, *, at_least: int, hint: str = "") -> int:
+    """The value as an int, if it is a whole number that is at least `at_least`.
+
+    The hint, what to give instead, is added to the message of the TypeError.
+    """
     if isinstance(value, _TRUTHS) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be an integer, got {name}={value!r}")
+        raise TypeError(f"{name} must be an integer, got {name}={value!r}{hint}")
     if value < at_least:
         raise ValueError(f"{name} must be >= {at_least}, got {name}={int(value)}")
     return int(value)
