@@ -219,7 +219,8 @@ class Candidates:
             points.append(box.snap((line[1:] + line[:-1]) / 2.0))
         design = np.concatenate(points)
         square = self._squares(design, first, kernel)
-        top = np.argsort(-square, kind="stable")[:_N_STARTS]
+        far = np.argsort(-square, kind="stable")[:N_TEST]
+        top = far[:_N_STARTS]
         moved, square = design[top], square[top]
         rng, rows = np.random.default_rng(13), np.arange(len(top))
         reach = min(0.25, len(first) ** (-1.0 / d))
@@ -233,7 +234,7 @@ class Candidates:
             moved = np.where(is_farther[:, None], tries.reshape(moves.shape)[rows, best], moved)
             square = np.maximum(square, found[rows, best])
             reach *= 1.0 if is_farther.any() else 0.5
-        return np.concatenate([design, moved])
+        return np.concatenate([design[far], moved])
 
     @staticmethod
     def _squares(U: Floats, X: Floats, kernel: Kernel) -> Floats:
