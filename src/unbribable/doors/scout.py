@@ -66,10 +66,10 @@ class Scout:
             n = bulk
         self._learn(self._readings[n:])
 
-    def choose(self, t: int, others: Sequence[Floats]) -> Floats:
-        """The point of round t, as the kernel sees it."""
-        doubtful = self._doubtful(others)
-        return self._player.query_at(t, "main", others).u if doubtful is None else doubtful
+    def choose(self, t: int, others: Sequence[Floats], avoid: Sequence[Floats] = ()) -> Floats:
+        """The point of round t, as the kernel sees it; none to avoid, unless there is no other."""
+        doubtful = self._doubtful([*others, *avoid])
+        return self._player.query_at(t, "main", others, avoid).u if doubtful is None else doubtful
 
     def incumbent(self) -> Floats:
         """The point read whose lower bound, mean - sigma, is largest, in the user's units."""

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,7 +13,6 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.doors.engine import Asked, Engine
-from unbribable.doors.maximize import N_AVOIDED
 from unbribable.integrations.optuna_space import Space
 from unbribable.integrations.optuna_storage import TRIAL_KEY, all_trials, is_chosen_by_user, key_of
 from unbribable.integrations.optuna_terms import Terms
@@ -124,7 +123,8 @@ class History:
     def ask(self, number: int, space: Space) -> tuple[dict[str, Any], str | None]:
         """Parameters for a trial, and the instance its draw names."""
         engine = self.engine(space)
-        asked = engine.ask(number + 1, self.noted(number), self._pending(number, space))
+        pending, lost = self._pending(number, space), self._lost(space)
+        asked = engine.ask(number + 1, self.noted(number), pending, lost)
         self._proposed[number] = (space, asked)
         return space.decode(asked.u), asked.drawn
 
@@ -152,24 +152,29 @@ class History:
         return Engine(space.box(), self.terms.plan, self.terms.seed)
 
     def _pending(self, number: int, space: Space) -> list[Floats]:
-        """Points that others are reading: as stored, or as proposed here and not yet stored.
-
-        And those that failed last: so that the next choice is not one of them again.
-        """
+        """Points that others are reading: as stored, or as proposed here and not yet stored."""
         running = {trial.number: trial for trial in self._running if trial.number != number}
         self._proposed = {key: value for key, value in self._proposed.items() if key in running}
-        failed = [trial for trial in self._trials if trial.state == TrialState.FAIL][-N_AVOIDED:]
+        points = self._points(running.values(), space)
+        for other, (where, asked) in self._proposed.items():
+            if where == space and not space.covers(running[other].params):
+                points.append(asked.u)
+        return points
+
+    def _lost(self, space: Space) -> list[Floats]:
+        """Points of the trials without a value that was learned, however they ended."""
+        return self._points((trial for trial in self._trials if is_lost(trial)), space)
+
+    def _points(self, trials: Iterable[FrozenTrial], space: Space) -> list[Floats]:
         points = []
-        for other, trial in {**running, **{each.number: each for each in failed}}.items():
+        for trial in trials:
             if space.covers(trial.params):
                 try:
                     points.append(space.encode(trial.params))
                 except (TypeError, ValueError) as error:
                     rule = "the parameters of a running or failed trial must lie in the search space"
-                    words = f"{rule} to be reckoned with, got “{error}” in trial {other}"
+                    words = f"{rule} to be reckoned with, got “{error}” in trial {trial.number}"
                     self._say_once(rule, words)
-            elif other in self._proposed and self._proposed[other][0] == space:
-                points.append(self._proposed[other][1].u)
         return points
 
     def _say_once(self, rule: str, words: str) -> None:
@@ -200,6 +205,13 @@ class Histories:
         self._kept[key] = history
         while len(self._kept) > N_STUDIES:
             del self._kept[next(iter(self._kept))]
+
+
+def is_lost(trial: FrozenTrial) -> bool:
+    """Whether a trial has ended without a value that can be learned."""
+    if trial.state == TrialState.COMPLETE:
+        return not math.isfinite(value_of(trial))
+    return trial.state in (TrialState.FAIL, TrialState.PRUNED)
 
 
 def value_of(trial: FrozenTrial) -> float:
