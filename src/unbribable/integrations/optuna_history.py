@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,8 +14,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.doors.engine import Asked, Engine
 from unbribable.integrations.optuna_space import Space
-from unbribable.integrations.optuna_storage import TRIAL_KEY, all_trials, is_chosen_by_user, key_of
-from unbribable.integrations.optuna_terms import Terms
+from unbribable.integrations.optuna_storage import (
+    TRIAL_KEY,
+    all_trials,
+    constraints_of,
+    copied_from,
+    is_chosen_by_user,
+    key_of,
+)
+from unbribable.integrations.optuna_terms import BEFORE, Terms
 from unbribable.model.checks import LARGEST_READING, Floats
 
 N_STUDIES = 4
@@ -23,6 +30,10 @@ N_STUDIES = 4
 
 N_ENGINES = 4
 """Search spaces of one study for which an engine is kept."""
+
+NOTHING_SHARED = "the complete trials must have a parameter in common"
+TAMPERED = "the instance stored in a trial must be the one that the seed draws, which counts"
+UNCONSTRAINED = "constraints must be left to recommend, which chooses among the trials that meet them"
 
 
 @dataclass(eq=False)
@@ -33,19 +44,23 @@ class Follower:
     engine: Engine
     seen: set[int] = field(default_factory=set)
 
-    def catch_up(self, complete: Sequence[FrozenTrial], terms: Terms) -> dict[str, str]:
+    def catch_up(
+        self, complete: Sequence[FrozenTrial], drawn_of: Callable[[FrozenTrial], str | None]
+    ) -> dict[str, str]:
         """Tell the engine what is new, by number; returns rules that trials break, with a sentence."""
         broken: dict[str, str] = {}
         for trial in complete:
             if trial.number not in self.seen:
                 self.seen.add(trial.number)
-                found = self._learn(trial, terms)
+                found = self._learn(trial, drawn_of)
                 if found is not None:
                     rule, value = found
                     broken.setdefault(rule, f"{rule} to be learned, got {value} in trial {trial.number}")
         return broken
 
-    def _learn(self, trial: FrozenTrial, terms: Terms) -> tuple[str, str] | None:
+    def _learn(
+        self, trial: FrozenTrial, drawn_of: Callable[[FrozenTrial], str | None]
+    ) -> tuple[str, str] | None:
         value = value_of(trial)
         if not math.isfinite(value):
             return "the value of a trial must be finite", f"{value}"
@@ -58,8 +73,7 @@ class Follower:
             u = self.space.encode(trial.params)
         except (TypeError, ValueError) as error:
             return "the parameters of a trial must lie in the search space", f"“{error}”"
-        drawn = terms.label(trial.system_attrs.get(TRIAL_KEY))
-        self.engine.tell(trial.number + 1, u, value, drawn, is_chosen_by_user(trial))
+        self.engine.tell(trial.number + 1, u, value, drawn_of(trial), is_chosen_by_user(trial))
         return None
 
 
@@ -74,15 +88,18 @@ class History:
 
     Attributes:
         terms: The same.
-        common: Distributions that all complete trials have in common, by name.
         complete: The complete trials, by number.
+        is_constrained: Whether one of them has constraints.
     """
 
     def __init__(self, terms: Terms, said: set[str]) -> None:
         self.terms = terms
         self._said = said
-        self.common: dict[str, BaseDistribution] = {}
         self.complete: list[FrozenTrial] = []
+        self._shared: set[str] = set()
+        self._newest: FrozenTrial | None = None
+        self._ranges: dict[str, str] = {}
+        self.is_constrained = False
         self._trials: list[FrozenTrial] = []
         self._running: list[FrozenTrial] = []
         self._read: dict[int, datetime | None] = {}
@@ -110,11 +127,43 @@ class History:
                 if trial.number not in self._read:
                     self._take(trial)
 
+    @property
+    def common(self) -> dict[str, BaseDistribution]:
+        """The parameters that all complete trials have, with the distributions of the newest trial.
+
+        Trials without any parameter do not count.
+        """
+        newest = self._newest
+        if newest is None:
+            return {}
+        if not self._shared:
+            self._say_once(
+                NOTHING_SHARED,
+                f"{NOTHING_SHARED}, got {[*newest.params]} in trial {newest.number} and others before: "
+                "parameters are sampled uniformly; begin a study with search_space=...",
+            )
+        for name, found in self._ranges.items():
+            rule = f"{name} must have one range in all trials"
+            self._say_once(
+                rule,
+                f"{rule}, got {found}: that of the newest trial counts, and trials outside of it are "
+                "not learned; a study with search_space=... has one for all",
+            )
+        return {name: newest.distributions[name] for name in sorted(self._shared)}
+
+    def feasible(self) -> set[int] | None:
+        """Numbers of the complete trials whose constraints are met; None where no trial has any."""
+        if not self.is_constrained:
+            return None
+        return {
+            trial.number for trial in self.complete if all(each <= 0.0 for each in constraints_of(trial))
+        }
+
     def engine(self, space: Space) -> Engine:
         """The engine of a search space, which has been told all complete trials."""
         known = [each for each in self._followers if each.space == space]
         follower = known[0] if known else Follower(space, self._new_engine(space))
-        for rule, words in follower.catch_up(self.complete, self.terms).items():
+        for rule, words in follower.catch_up(self.complete, self._drawn_of).items():
             self._say_once(rule, words)
         others = [each for each in self._followers if each is not follower]
         self._followers = [*others, follower][-N_ENGINES:]
@@ -123,6 +172,8 @@ class History:
     def ask(self, number: int, space: Space) -> tuple[dict[str, Any], str | None]:
         """Parameters for a trial, and the instance its draw names."""
         engine = self.engine(space)
+        if self.is_constrained:
+            self._say_once(UNCONSTRAINED, f"{UNCONSTRAINED}: points are chosen as if there were none")
         pending, lost = self._pending(number, space), self._lost(space)
         asked = engine.ask(number + 1, self.noted(number), pending, lost)
         self._proposed[number] = (space, asked)
@@ -132,7 +183,7 @@ class History:
         """The instance that the storage holds for a trial."""
         if number >= len(self._trials):
             return None
-        return self.terms.label(self._trials[number].system_attrs.get(TRIAL_KEY))
+        return self._drawn_of(self._trials[number])
 
     def drawn(self, number: int) -> str | None:
         """The instance under which a trial was proposed here; else what its number says."""
@@ -143,10 +194,35 @@ class History:
     # --- inside --------------------------------------------------------------------------------
 
     def _take(self, trial: FrozenTrial) -> None:
-        found = trial.distributions
-        shared = self.common if self._read else dict(sorted(found.items()))
-        self.common = {name: each for name, each in shared.items() if found.get(name) == each}
         self._read[trial.number] = trial.datetime_complete
+        self.is_constrained |= bool(constraints_of(trial))
+        if not trial.distributions:
+            return
+        newest = trial if self._newest is None else self._newest
+        names = set(trial.distributions)
+        self._shared = names if self._newest is None else self._shared & names
+        for name in self._shared:
+            here, there = trial.distributions[name], newest.distributions[name]
+            if here != there:
+                found = f"{here} in trial {trial.number} and {there} in trial {newest.number}"
+                self._ranges.setdefault(name, found)
+        self._newest = max(newest, trial, key=lambda each: each.number)
+
+    def _drawn_of(self, trial: FrozenTrial) -> str | None:
+        """The instance of a trial: what the seed says, or what is stored where that needs a fit.
+
+        A trial that repeats a failed one keeps that one's instance, if the storage holds it.
+        """
+        stored = self.terms.label(trial.system_attrs.get(TRIAL_KEY))
+        drawn = self.terms.drawn(trial.number)
+        if drawn is None or stored is None or stored == drawn:
+            return stored or drawn
+        if self.terms.reveal == BEFORE and stored == self.terms.drawn(copied_from(trial)):
+            return stored
+        self._say_once(
+            TAMPERED, f"{TAMPERED}, got {stored!r} in trial {trial.number}: somebody has written it"
+        )
+        return drawn
 
     def _new_engine(self, space: Space) -> Engine:
         return Engine(space.box(), self.terms.plan, self.terms.seed)
