@@ -1,4 +1,4 @@
-"""The sampler against Optuna's own test suite for samplers, without a warning but for changing ranges."""
+"""The sampler against Optuna's own test suite for samplers: no warning but for ranges that change."""
 
 from collections.abc import Callable
 
