@@ -271,7 +271,7 @@ def recommend(
         f"best reading: {best.naive_value:.6g}, trial {best.naive_number}, {_words(best.naive_params)}"
     )
     typer.echo(best.guarantee)
-    typer.echo(best.assumptions)
+    typer.echo(f"Assumed: {best.assumptions}")
 
 
 def parameter(text: str) -> tuple[str, "BaseDistribution"]:

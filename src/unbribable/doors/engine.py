@@ -107,9 +107,8 @@ class Engine:
     ) -> Asked:
         """The point of round t.
 
-        A point without a reading is not asked again, unless it was read more often than not or no
-        point is left. The last ones also count as pending, so that the choice keeps off their
-        neighbourhood.
+        A point without a reading is not asked again, unless it was read as often or no other point is
+        left. The last ones also count as pending, so that the choice keeps off their neighbourhood.
 
         Args:
             t: The round, from 1.
@@ -224,14 +223,14 @@ class Engine:
         return self.is_fitted and self.plan.known_or_zero is not None
 
     def _avoided(self, lost: Sequence[Floats]) -> list[Floats]:
-        """Of the points without a reading those that gave none at least as often as they gave one.
+        """Of the points without a reading those that gave none more often than they gave one.
 
-        So a single failure does not rule out a point that was read twice, and one that has come to
-        fail always costs at most as many rounds as it has readings.
+        So one failure does not rule out a point that was read, before or after, and one that has come
+        to fail always costs at most one round more than it has readings.
         """
         gone = np.array(lost)
         read = np.array([told.u for told in self.told]).reshape(-1, self.domain.d)
-        return [u for u in gone if is_among(gone, [u]).sum() >= is_among(read, [u]).sum()]
+        return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
 
     def _design(self, t: int, avoid: Sequence[Floats]) -> Floats:
         """The t-th point of the design, or the next one that is not to be avoided; else a candidate."""
