@@ -40,8 +40,9 @@ def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
             parsed = sqlalchemy.make_url(url)
         except (sqlalchemy.exc.ArgumentError, ValueError):
             raise ValueError(f"storage must be {FORMS}, got {shown(storage)}") from None
-        if parsed.get_backend_name() == "sqlite" and parsed.database:
-            _check_file(Path(parsed.database), is_new)
+        file = parsed.database or ""
+        if parsed.get_backend_name() == "sqlite" and file and not file.startswith("file:"):
+            _check_file(Path(file), is_new)
         try:
             opened = RDBStorage(url)
             try:

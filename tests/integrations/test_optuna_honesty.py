@@ -54,7 +54,7 @@ def test_of_a_study_with_constraints_a_trial_that_meets_them_is_recommended_and_
     objective, make
 ):
     study = new_study(make())
-    with pytest.warns(UserWarning, match="constraints must be left to recommend") as said:
+    with pytest.warns(UserWarning, match="constraints do not guide what is proposed") as said:
         study.optimize(objective, n_trials=12)
     assert len(said) == 1
     best = study.sampler.recommend(study)

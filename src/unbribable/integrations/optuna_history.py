@@ -33,7 +33,9 @@ N_ENGINES = 4
 
 NOTHING_SHARED = "the complete trials must have a parameter in common"
 TAMPERED = "the instance stored in a trial must be the one that the seed draws, which counts"
-UNCONSTRAINED = "constraints must be left to recommend, which chooses among the trials that meet them"
+UNCONSTRAINED = (
+    "constraints do not guide what is proposed; recommend chooses among the trials that meet them"
+)
 
 
 @dataclass(eq=False)
@@ -142,12 +144,12 @@ class History:
                 f"{NOTHING_SHARED}, got {[*newest.params]} in trial {newest.number} and others before: "
                 "parameters are sampled uniformly; begin a study with search_space=...",
             )
-        for name, found in self._ranges.items():
+        for name in self._ranges.keys() & self._shared:
             rule = f"{name} must have one range in all trials"
             self._say_once(
                 rule,
-                f"{rule}, got {found}: that of the newest trial counts, and trials outside of it are "
-                "not learned; a study with search_space=... has one for all",
+                f"{rule}, got {self._ranges[name]}: that of the newest trial counts, and trials outside "
+                "of it are not learned; a study with search_space=... has one for all",
             )
         return {name: newest.distributions[name] for name in sorted(self._shared)}
 
@@ -173,14 +175,14 @@ class History:
         """Parameters for a trial, and the instance its draw names."""
         engine = self.engine(space)
         if self.is_constrained:
-            self._say_once(UNCONSTRAINED, f"{UNCONSTRAINED}: points are chosen as if there were none")
+            self._say_once(UNCONSTRAINED, UNCONSTRAINED)
         pending, lost = self._pending(number, space), self._lost(space)
         asked = engine.ask(number + 1, self.noted(number), pending, lost)
         self._proposed[number] = (space, asked)
         return space.decode(asked.u), asked.drawn
 
     def noted(self, number: int) -> str | None:
-        """The instance that the storage holds for a trial."""
+        """The instance of a trial, as far as seed and storage say it."""
         if number >= len(self._trials):
             return None
         return self._drawn_of(self._trials[number])
