@@ -250,6 +250,12 @@ def suspects(
 @door
 def recommend(
     name: Name,
+    unrelated_to_value: Annotated[
+        bool,
+        typer.Option(
+            "--unrelated-to-value", help="State that no trial was pruned because of its value."
+        ),
+    ] = False,
     storage: Storage = _DEFAULT,
     seed: Secret = None,
     seed_file: SeedFile = None,
@@ -260,7 +266,7 @@ def recommend(
         study, sampler = _open(name, opened, _secret(seed, seed_file))
         if not _has(study):
             raise ValueError("recommend needs a reading, there is none yet; ask and tell first")
-        best = sampler.recommend(study)
+        best = sampler.recommend(study, unrelated_to_value=unrelated_to_value)
     if as_json:
         print_json(_finite(best.to_dict()))
         return

@@ -280,3 +280,13 @@ def test_a_secret_seed_need_not_be_an_argument(monkeypatch):
     said = call("ask", "laser", "--seed-file", "seed", code=2)
     assert "seed-file must hold one whole number >= 0, got another text in seed" in said
     assert "my secret" not in said
+
+
+def test_a_pruned_trial_voids_the_guarantee_unless_it_is_said_to_have_another_reason():
+    create()
+    run(3)
+    study = optuna.load_study(study_name="laser", storage="sqlite:///unbribable.db")
+    call("ask", "laser")
+    study.tell(3, state=optuna.trial.TrialState.PRUNED)
+    assert as_json("recommend", "laser")["regret_bound"] is None
+    assert as_json("recommend", "laser", "--unrelated-to-value")["regret_bound"] is not None

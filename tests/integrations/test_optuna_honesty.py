@@ -263,3 +263,69 @@ def test_a_recommendation_says_what_it_rests_on():
     assert "A single lie is at most" in best.assumptions
     assert "fitted to the readings" in best.assumptions
     assert json.loads(json.dumps(best.to_dict()))["assumptions"] == best.assumptions
+
+
+# --- trials without a value ---------------------------------------------------------------------
+
+
+def told_and(*states, **words):
+    """A study of three values, then trials that ended so."""
+    study = new_study(sampler(corruption=0, **words))
+    study.optimize(objective, n_trials=3)
+    for state in states:
+        study.tell(study.ask(X), state=state)
+    study.optimize(objective, n_trials=1)
+    return study
+
+
+def test_failed_trials_are_counted_in_the_guarantee():
+    study = told_and(TrialState.FAIL, TrialState.FAIL)
+    best = study.sampler.recommend(study)
+    assert best.regret_bound is not None
+    assert "if none of the 2 missing readings is missing because of its value" in best.guarantee
+
+
+def test_a_pruned_trial_voids_the_guarantee_unless_its_value_was_not_the_reason():
+    study = told_and(TrialState.PRUNED, TrialState.FAIL)
+    for _ in range(2):
+        best = study.sampler.recommend(study)
+        assert best.regret_bound is None
+        assert best.guarantee.startswith("No guarantee: 1 round was cut short because of the value")
+        stated = study.sampler.recommend(study, unrelated_to_value=True)
+        assert stated.regret_bound is not None
+        assert "if none of the 2 missing readings is missing" in stated.guarantee
+        assert stated.params == best.params
+    with pytest.raises(TypeError, match="unrelated_to_value must be True or False"):
+        study.sampler.recommend(study, unrelated_to_value=1)
+
+
+@pytest.mark.filterwarnings("ignore:the value of a trial must be finite")
+@pytest.mark.filterwarnings("ignore:a trial must have all of the parameters x")
+def test_whatever_has_ended_without_being_learned_is_missing_and_holds_nothing_up():
+    study = told_and()
+    study.tell(study.ask(X), float("inf"))
+    study.add_trial(create_trial(value=0.5))
+    study.optimize(objective, n_trials=1)
+    best = study.sampler.recommend(study)
+    assert "if none of the 2 missing readings is missing because of its value" in best.guarantee
+    assert "still open" not in best.guarantee
+    study.ask(X)
+    study.optimize(objective, n_trials=1)
+    assert "still open" in study.sampler.recommend(study).guarantee
+
+
+def test_a_pruner_that_cuts_low_values_short_leaves_no_guarantee():
+    def cut(trial):
+        value = objective(trial) + 0.3 * np.random.default_rng(trial.number).standard_normal()
+        trial.report(value, 0)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+        return value
+
+    pruner = optuna.pruners.ThresholdPruner(lower=0.3)
+    study = new_study(fitted(), pruner=pruner)
+    study.optimize(cut, n_trials=10)
+    assert TrialState.PRUNED in [trial.state for trial in study.trials]
+    best = study.sampler.recommend(study)
+    assert (best.regret_bound, best.probability) == (None, None)
+    assert "No guarantee" in best.guarantee

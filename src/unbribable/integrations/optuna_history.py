@@ -161,12 +161,24 @@ class History:
             trial.number for trial in self.complete if all(each <= 0.0 for each in constraints_of(trial))
         }
 
-    def engine(self, space: Space) -> Engine:
-        """The engine of a search space, which has been told all complete trials."""
+    def engine(self, space: Space, *, unrelated_to_value: bool = False) -> Engine:
+        """The engine of a search space: it knows all complete trials, and which ended without a value.
+
+        Args:
+            space: The search space.
+            unrelated_to_value: The statement that no trial was pruned because of its value.
+        """
         known = [each for each in self._followers if each.space == space]
         follower = known[0] if known else Follower(space, self._new_engine(space))
         for rule, words in follower.catch_up(self.complete, self._drawn_of).items():
             self._say_once(rule, words)
+        told = {each.t for each in follower.engine.told}
+        for trial in self._trials:
+            if trial.state.is_finished() and trial.number + 1 not in told:
+                is_pruned = trial.state == TrialState.PRUNED
+                follower.engine.lose(
+                    trial.number + 1, because_of_value=is_pruned and not unrelated_to_value
+                )
         others = [each for each in self._followers if each is not follower]
         self._followers = [*others, follower][-N_ENGINES:]
         return follower.engine

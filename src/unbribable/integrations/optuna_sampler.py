@@ -194,15 +194,22 @@ class UnbribableSampler(BaseSampler):
         with self._lock:
             self._agreed(study, anew=True)
 
-    def recommend(self, study: Study) -> StudyRecommendation:
+    def recommend(self, study: Study, *, unrelated_to_value: bool = False) -> StudyRecommendation:
         """The parameters to use, with a certificate; beside them what Optuna alone would say.
 
-        If trials have constraints, the parameters of a trial that meets them.
+        If trials have constraints, the parameters of a trial that meets them. If trials were pruned,
+        nothing is guaranteed: a pruner prunes because of the value, and what is left is too good.
+
+        Args:
+            study: The study.
+            unrelated_to_value: The statement that no trial was pruned because of its value (but because
+                of the time, say).
 
         Raises:
             RuntimeError: No trial was learned yet, or none that meets the constraints.
         """
-        with self._looked_at(study) as (history, engine, space):
+        checks.truth("unrelated_to_value", unrelated_to_value)
+        with self._looked_at(study, unrelated_to_value) as (history, engine, space):
             met = history.feasible()
             among = None if met is None else [each.u for each in engine.told if each.t - 1 in met]
             best = advise(engine, among)
@@ -326,7 +333,9 @@ class UnbribableSampler(BaseSampler):
         return self._terms[key]
 
     @contextmanager
-    def _looked_at(self, study: Study) -> Iterator[tuple[History, Engine, Space]]:
+    def _looked_at(
+        self, study: Study, unrelated_to_value: bool = False
+    ) -> Iterator[tuple[History, Engine, Space]]:
         """What the trials say now, the engine that was told them, and all parameters.
 
         Nothing is written: it may be a study that was started with another sampler.
@@ -341,4 +350,5 @@ class UnbribableSampler(BaseSampler):
                         "a study needs parameters with several values that all its complete trials "
                         "have in common, there are none; complete a trial, or give search_space=..."
                     )
-                yield history, history.engine(Space(several)), Space(given)
+                engine = history.engine(Space(several), unrelated_to_value=unrelated_to_value)
+                yield history, engine, Space(given)
