@@ -260,7 +260,7 @@ def test_an_interrupt_while_learning_leaves_nothing_half_learned(monkeypatch):
     for each in (study, undisturbed):
         each.optimize(objective, n_trials=3)
 
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
