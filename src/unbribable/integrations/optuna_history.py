@@ -300,7 +300,7 @@ class Histories:
 def is_lost(trial: FrozenTrial) -> bool:
     """Whether a trial has ended without a value that can be learned."""
     if trial.state == TrialState.COMPLETE:
-        return not math.isfinite(value_of(trial))
+        return not abs(value_of(trial)) <= LARGEST_READING
     return trial.state in (TrialState.FAIL, TrialState.PRUNED)
 
 
