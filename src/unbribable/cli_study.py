@@ -2,15 +2,18 @@
 
 import math
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unbribable.cli_door import Json, door, usage
+from unbribable.cli_door import Json, door
 from unbribable.cli_show import print_json, print_table
+from unbribable.cli_storage import FORMS, database, shown
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
+    from optuna.storages import RDBStorage
     from optuna.study import Study
 
     from unbribable.integrations.optuna_sampler import UnbribableSampler
@@ -26,11 +29,18 @@ Storage = Annotated[
     str,
     typer.Option(
         envvar="UNBRIBABLE_STORAGE",
-        help="Database: an SQLite file, or postgresql://user:password@host/name.",
+        help=f"Database: {FORMS}.",
     ),
 ]
 Secret = Annotated[
-    int | None, typer.Option(help="The secret seed, where the study does not hold it.", min=0)
+    int | None,
+    typer.Option(
+        envvar="UNBRIBABLE_SEED", help="The secret seed, where the study does not hold it.", min=0
+    ),
+]
+SeedFile = Annotated[
+    Path | None,
+    typer.Option(help="A file with the seed: others can read arguments, and the history of a shell."),
 ]
 _DEFAULT = "sqlite:///unbribable.db"
 
@@ -55,7 +65,10 @@ def create(
         float | None, typer.Option(help="Instead: either no lies, or at most this.")
     ] = None,
     noise_std: Annotated[float | None, typer.Option(help="Noise of a reading, if known.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the secret draws.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(envvar="UNBRIBABLE_SEED", min=0, help="Of the secret draws.")
+    ] = None,
+    seed_file: SeedFile = None,
     reveal: Annotated[
         str, typer.Option(help="before, or after: keep seed and draw out of the database.")
     ] = "before",
@@ -69,7 +82,7 @@ def create(
       unbribable study create laser --param power=0:5 --param pulses=1:200:int:log
       unbribable study create laser --param power=0:5 --corruption 12 --storage postgresql://...
     """
-    with usage():
+    with database(storage, is_new=True) as opened:
         import optuna
 
         from unbribable.integrations.optuna_sampler import UnbribableSampler
@@ -79,28 +92,36 @@ def create(
             corruption=_amount(corruption),
             known_or_zero=known_or_zero,
             noise_std=noise_std,
-            seed=seed,
+            seed=_secret(seed, seed_file),
             reveal=reveal,
-            search_space=dict(parameter(text) for text in param),
+            search_space=_parameters(param),
         )
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be maximize or minimize, got direction={direction!r}")
         try:
             study = _quiet_optuna().create_study(
-                storage=storage, study_name=name, direction=direction, sampler=sampler
+                storage=opened, study_name=name, direction=direction, sampler=sampler
             )
         except optuna.exceptions.DuplicatedStudyError:
-            raise ValueError(f"a study must have a new name, {name!r} exists in {storage}") from None
+            raise ValueError(
+                f"a study must have a new name, {name!r} exists in {shown(storage)}"
+            ) from None
         sampler.start(study)
     if as_json:
-        print_json({"study": name, "storage": storage})
+        print_json({"study": name, "storage": shown(storage)})
     else:
-        typer.echo(f"created {name} in {storage}; next: {_command('ask', name, storage)}")
+        typer.echo(f"created {name} in {shown(storage)}; next{_command('ask', name, storage)}")
 
 
 @app.command()
 @door
-def ask(name: Name, storage: Storage = _DEFAULT, seed: Secret = None, as_json: Json = False) -> None:
+def ask(
+    name: Name,
+    storage: Storage = _DEFAULT,
+    seed: Secret = None,
+    seed_file: SeedFile = None,
+    as_json: Json = False,
+) -> None:
     """Print the next point to read: the number to tell it under, and its parameters.
 
     \b
@@ -108,8 +129,8 @@ def ask(name: Name, storage: Storage = _DEFAULT, seed: Secret = None, as_json: J
       unbribable study ask laser            prints: 7 power=3.21 pulses=40
       unbribable study ask laser --json     prints: {"number": 7, "params": {...}}
     """
-    with usage():
-        study, sampler = _open(name, storage, seed)
+    with database(storage) as opened:
+        study, sampler = _open(name, opened, _secret(seed, seed_file))
         trial = study.ask(fixed_distributions=sampler.search_space)
     if as_json:
         print_json({"number": trial.number, "params": trial.params})
@@ -127,6 +148,7 @@ def tell(
     failed: Annotated[bool, typer.Option("--failed", help="There is no reading.")] = False,
     storage: Storage = _DEFAULT,
     seed: Secret = None,
+    seed_file: SeedFile = None,
     as_json: Json = False,
 ) -> None:
     """Tell the reading of a point that was asked for, or that there is none.
@@ -136,17 +158,23 @@ def tell(
       unbribable study tell laser 7 0.93
       unbribable study tell laser 8 --failed
     """
-    with usage():
+    with database(storage) as opened:
         from optuna.trial import TrialState
 
         if (value is None) == (not failed):
             raise ValueError("tell needs a reading, or --failed, and not both")
         if value is not None and not math.isfinite(value):
             raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
-        study, _ = _open(name, storage, seed)
-        numbers = {trial.number for trial in study.get_trials(deepcopy=False)}
-        if number not in numbers:
+        study, _ = _open(name, opened, _secret(seed, seed_file))
+        trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
+        if number not in trials:
             raise ValueError(f"number must be one that ask printed, got {number}")
+        if trials[number].state.is_finished():
+            then = "as failed" if trials[number].values is None else f"with {trials[number].value}"
+            raise ValueError(
+                f"number must be one that is pending, got {number}, which was told {then}; a reading is "
+                "told once, ask for another point"
+            )
         study.tell(number, value, state=TrialState.FAIL if failed else None)
     if as_json:
         print_json({"number": number, "value": value})
@@ -154,10 +182,16 @@ def tell(
 
 @app.command()
 @door
-def status(name: Name, storage: Storage = _DEFAULT, seed: Secret = None, as_json: Json = False) -> None:
+def status(
+    name: Name,
+    storage: Storage = _DEFAULT,
+    seed: Secret = None,
+    seed_file: SeedFile = None,
+    as_json: Json = False,
+) -> None:
     """Say how far the study is: trials by state, the pending ones, the robust incumbent."""
-    with usage():
-        study, sampler = _open(name, storage, seed)
+    with database(storage) as opened:
+        study, sampler = _open(name, opened, _secret(seed, seed_file))
         trials = study.get_trials(deepcopy=False)
         states: dict[str, int] = {}
         for trial in trials:
@@ -189,11 +223,12 @@ def suspects(
     ] = False,
     storage: Storage = _DEFAULT,
     seed: Secret = None,
+    seed_file: SeedFile = None,
     as_json: Json = False,
 ) -> None:
     """List the readings that look like lies, the most suspicious first, and why. Deletes nothing."""
-    with usage():
-        study, sampler = _open(name, storage, seed)
+    with database(storage) as opened:
+        study, sampler = _open(name, opened, _secret(seed, seed_file))
         found = sampler.suspects(study, flagged_only=not every) if _has(study) else ()
     if as_json:
         print_json([_finite(suspect.to_dict()) for suspect in found])
@@ -214,14 +249,24 @@ def suspects(
 @app.command()
 @door
 def recommend(
-    name: Name, storage: Storage = _DEFAULT, seed: Secret = None, as_json: Json = False
+    name: Name,
+    unrelated_to_value: Annotated[
+        bool,
+        typer.Option(
+            "--unrelated-to-value", help="State that no trial was pruned because of its value."
+        ),
+    ] = False,
+    storage: Storage = _DEFAULT,
+    seed: Secret = None,
+    seed_file: SeedFile = None,
+    as_json: Json = False,
 ) -> None:
     """Print the parameters to use, their interval, what is guaranteed, and the naive best beside it."""
-    with usage():
-        study, sampler = _open(name, storage, seed)
+    with database(storage) as opened:
+        study, sampler = _open(name, opened, _secret(seed, seed_file))
         if not _has(study):
             raise ValueError("recommend needs a reading, there is none yet; ask and tell first")
-        best = sampler.recommend(study)
+        best = sampler.recommend(study, unrelated_to_value=unrelated_to_value)
     if as_json:
         print_json(_finite(best.to_dict()))
         return
@@ -232,6 +277,7 @@ def recommend(
         f"best reading: {best.naive_value:.6g}, trial {best.naive_number}, {_words(best.naive_params)}"
     )
     typer.echo(best.guarantee)
+    typer.echo(f"Assumed: {best.assumptions}")
 
 
 def parameter(text: str) -> tuple[str, "BaseDistribution"]:
@@ -247,7 +293,10 @@ def parameter(text: str) -> tuple[str, "BaseDistribution"]:
     if not equals or not name or not bounds:
         raise ValueError(f"param must be {rule}, got param={text!r}")
     if ":" not in bounds:
-        return name, CategoricalDistribution(tuple(bounds.split(",")))
+        choices = tuple(bounds.split(","))
+        if len(set(choices)) < len(choices):
+            raise ValueError(f"param must have different choices, got param={text!r}")
+        return name, CategoricalDistribution(choices)
     low, high, *words = bounds.split(":")
     if len(set(words)) < len(words) or not set(words) <= {"int", "log"}:
         raise ValueError(f"param must be {rule}, got param={text!r}")
@@ -259,6 +308,28 @@ def parameter(text: str) -> tuple[str, "BaseDistribution"]:
         raise ValueError(f"param must be {rule}, got param={text!r}: {error}") from None
 
 
+def _parameters(texts: list[str]) -> "dict[str, BaseDistribution]":
+    found: dict[str, BaseDistribution] = {}
+    for text in texts:
+        name, distribution = parameter(text)
+        if name in found:
+            raise ValueError(f"param must have a new name each, got param={text!r} besides {name!r}")
+        found[name] = distribution
+    return found
+
+
+def _secret(seed: int | None, file: Path | None) -> int | None:
+    """The seed: given, or in a file."""
+    if file is None:
+        return seed
+    if seed is not None:
+        raise ValueError("seed and seed-file exclude each other (UNBRIBABLE_SEED is a seed), got both")
+    text = file.read_text(encoding="utf-8").strip()
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"seed-file must hold one whole number >= 0, got another text in {file}")
+    return int(text)
+
+
 def _amount(corruption: str | None) -> float | str | None:
     if corruption is None or corruption == "unknown":
         return corruption
@@ -268,7 +339,7 @@ def _amount(corruption: str | None) -> float | str | None:
         raise ValueError(f"corruption must be a number or 'unknown', got {corruption!r}") from None
 
 
-def _open(name: str, storage: str, seed: int | None) -> "tuple[Study, UnbribableSampler]":
+def _open(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Study, UnbribableSampler]":
     """The study and the sampler it was created with."""
     from unbribable.integrations.optuna_sampler import UnbribableSampler
 
@@ -276,8 +347,9 @@ def _open(name: str, storage: str, seed: int | None) -> "tuple[Study, Unbribable
     try:
         study = optuna.load_study(study_name=name, storage=storage)
     except KeyError:
-        known = optuna.get_all_study_names(storage=storage)
-        raise ValueError(f"study must be one of {known} in {storage}, got {name!r}") from None
+        known, where = optuna.get_all_study_names(storage=storage), shown(storage.url)
+        there = f"one of {known} in {where}" if known else f"created first, there is none in {where}"
+        raise ValueError(f"study must be {there}, got {name!r}") from None
     sampler = UnbribableSampler.from_study(study, seed=seed)
     study.sampler = sampler
     return study, sampler
@@ -300,8 +372,11 @@ def _words(params: dict[str, Any]) -> str:
 
 
 def _command(step: str, name: str, storage: str) -> str:
-    where = "" if storage == _DEFAULT else f" --storage {shlex.quote(storage)}"
-    return f"unbribable study {step} {shlex.quote(name)}{where}"
+    """What to type next; an address with a password is not repeated."""
+    how, where = "", "" if storage == _DEFAULT else f" --storage {shlex.quote(storage)}"
+    if shown(storage) != storage:
+        how, where = ", with the address in UNBRIBABLE_STORAGE", ""
+    return f"{how}: unbribable study {step} {shlex.quote(name)}{where}"
 
 
 def _finite(plain: Any) -> Any:

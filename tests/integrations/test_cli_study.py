@@ -1,13 +1,16 @@
 """A study from the command line: one step a command, on real databases."""
 
 import json
+import sys
+from pathlib import Path
 
 import optuna
 import pytest
 from typer.testing import CliRunner
 
-from integrations.postgres import postgres
+from integrations.postgres import PASSWORD, postgres
 from unbribable.cli import app
+from unbribable.cli_storage import shown
 from unbribable.cli_study import parameter
 
 
@@ -15,6 +18,7 @@ from unbribable.cli_study import parameter
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("UNBRIBABLE_STORAGE", raising=False)
+    monkeypatch.delenv("UNBRIBABLE_SEED", raising=False)
 
 
 def call(*words, code=0):
@@ -73,7 +77,10 @@ def test_a_failed_reading_is_told_as_such_and_teaches_nothing():
     assert as_json("status", "laser")["pending"] == [asked["number"]]
     call("tell", "laser", asked["number"], "--failed")
     assert as_json("status", "laser")["trials"] == {"complete": 3, "fail": 1}
-    assert as_json("recommend", "laser") == before
+    after = as_json("recommend", "laser")
+    assert "if the one missing reading is not missing because of its value" in after.pop("guarantee")
+    assert "missing" not in before.pop("guarantee")
+    assert after == before
 
 
 def test_steps_in_processes_of_their_own_equal_one_long_run():
@@ -107,6 +114,13 @@ def test_steps_in_processes_of_their_own_equal_one_long_run():
         (("create", "new", "--param", "x=0:1", "--direction", "up"), "direction must be"),
         (("create", "new", "--param", "x=0:1", "--reveal", "after"), "seed"),
         (("recommend", "laser"), "recommend needs a reading"),
+        (
+            ("create", "new", "--param", "k=a,b,a"),
+            "param must have different choices, got param='k=a,b,a'",
+        ),
+        (("create", "new", "--param", "x=0:1", "--param", "x=0:2"), "param must have a new name each"),
+        (("ask", "laser", "--seed", "3"), "seed must be what the study was started with, got another"),
+        (("ask", "laser", "--seed-file", "none"), "No such file or directory: 'none'"),
     ],
 )
 def test_bad_words_get_the_rule_and_exit_code_2(words, message):
@@ -132,12 +146,120 @@ def test_parameters_are_read_as_written():
     assert parameter("k=a,b") == ("k", optuna.distributions.CategoricalDistribution(("a", "b")))
 
 
-def test_a_study_in_postgresql_by_its_address(monkeypatch):
+def test_a_study_in_postgresql_by_its_address_whose_password_is_not_printed(monkeypatch):
     with postgres() as address:
-        create("--storage", address)
+        assert address.startswith(f"postgresql://postgres:{PASSWORD}@")
+        said = [create("--storage", address)]
         run(3, "--storage", address)
+        said.append(call("create", "laser", "--param", "x=0:1", "--storage", address, code=2))
+        said.append(call("ask", "maser", "--storage", address, code=2))
+        said.append(call("create", "new", "--param", "x=0:1", "--storage", address, "--json"))
         monkeypatch.setenv("UNBRIBABLE_STORAGE", address)
         assert as_json("status", "laser")["trials"] == {"complete": 3}
+    said.append(call("status", "laser", code=2))
+    assert "next, with the address in UNBRIBABLE_STORAGE: unbribable study ask laser" in said[0]
+    assert "failed" in said[-1], "the server is gone"
+    for words in said:
+        assert PASSWORD not in words
+        assert "postgresql://postgres:***@/postgres" in words
+        assert len(words.splitlines()) == 1 or words.startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("lab.db", "lab.db"),
+        ("postgresql://me@host/name", "postgresql://me@host/name"),
+        ("postgresql://me:a:b@c/d@host:5/name", "postgresql://me:***@host:5/name"),
+        ("postgresql+psycopg://:pw@/name?host=/tmp", "postgresql+psycopg://:***@/name?host=/tmp"),
+        ("postgresql://host/name?password=pw&x=1", "postgresql://host/name?password=***&x=1"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(address, words):
+    assert shown(address) == words
+
+
+def test_a_path_is_an_sqlite_file():
+    said = create("--storage", "lab.db")
+    assert said.strip() == "created laser in lab.db; next: unbribable study ask laser --storage lab.db"
+    assert Path("lab.db").read_bytes().startswith(b"SQLite")
+    assert as_json("ask", "laser", "--storage", "lab.db")["number"] == 0
+    assert as_json("ask", "laser", "--storage", "sqlite:///lab.db")["number"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("create", "--storage", "none/lab.db"),
+            "storage must be in a folder that exists, got 'none/lab.db'",
+        ),
+        (("ask",), "storage must exist, got 'unbribable.db': go to its folder"),
+        (("tell", "0", "1.0", "--storage", "other.db"), "storage must exist, got 'other.db'"),
+        (
+            ("create", "--storage", "postgresql://me:pw@127.0.0.1:1/x"),
+            "me:***@127.0.0.1:1/x: connection",
+        ),
+        (
+            ("create", "--storage", "postgresql://me:pw@host:port/x"),
+            "storage must be an SQLite file such",
+        ),
+        (("create", "--storage", "nosuch://x"), "got nosuch://x: Can't load plugin"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_said_in_a_line_and_nothing_is_created(words, message):
+    step, *others = words
+    param = ["--param", "x=0:1"] if step == "create" else []
+    said = call(step, "laser", *others, *param, code=2)
+    assert message in said
+    assert len(said.splitlines()) == 1
+    assert list(Path().iterdir()) == []
+
+
+def test_a_database_without_studies_is_said_to_have_none():
+    create()
+    optuna.delete_study(study_name="laser", storage="sqlite:///unbribable.db")
+    words = "study must be created first, there is none in sqlite:///unbribable.db, got 'laser'"
+    assert words in call("ask", "laser", code=2)
+
+
+def test_without_a_driver_the_line_that_installs_it_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    said = call("create", "laser", "--param", "x=0:1", "--storage", "postgresql://me@host/x", code=1)
+    assert said.strip() == (
+        'unbribable: a database at postgresql:// needs its driver: pip install "unbribable[postgres]"'
+    )
+
+
+def test_a_reading_told_twice_names_the_number_and_what_was_told():
+    create()
+    call("ask", "laser")
+    call("tell", "laser", "0", "-1.5")  # a negative reading is no option
+    assert "got 0, which was told with -1.5; a reading is told once" in call(
+        "tell", "laser", "0", "2", code=2
+    )
+    call("ask", "laser")
+    call("tell", "laser", "1", "--failed")
+    assert "got 1, which was told as failed" in call("tell", "laser", "1", "2", code=2)
+
+
+def test_a_failing_reading_is_not_asked_for_again():
+    call("create", "laser", "--param", "n=1:4:int", "--trials", "10", "--seed", "1")
+    asked = []
+    for _ in range(9):
+        point = as_json("ask", "laser")
+        asked.append(point["params"]["n"])
+        value = ["--failed"] if asked[-1] == 4 else [asked[-1]]
+        call("tell", "laser", point["number"], *value)
+    assert asked.count(4) == 1
+
+
+def test_recommend_says_what_the_guarantee_rests_on():
+    create()
+    run(4)
+    best = as_json("recommend", "laser")
+    assert "A single lie is at most" in best["assumptions"]
+    assert best["assumptions"] in call("recommend", "laser")
 
 
 def test_a_secret_seed_is_asked_for_where_the_study_does_not_hold_it():
@@ -145,3 +267,29 @@ def test_a_secret_seed_is_asked_for_where_the_study_does_not_hold_it():
     create("--reveal", "after", "--corruption", "unknown", "--seed", secret)
     assert "seed" in call("ask", "laser", code=2)
     assert as_json("ask", "laser", "--seed", secret)["number"] == 0
+
+
+def test_a_secret_seed_need_not_be_an_argument(monkeypatch):
+    secret = str(2**80 + 1)
+    Path("seed").write_text(f"{secret}\n")
+    create_after = ["--param", "x=0:1", "--reveal", "after", "--corruption", "unknown"]
+    call("create", "laser", *create_after, "--seed-file", "seed")
+    assert as_json("ask", "laser", "--seed-file", "seed")["number"] == 0
+    monkeypatch.setenv("UNBRIBABLE_SEED", secret)
+    assert as_json("ask", "laser")["number"] == 1
+    assert "exclude each other" in call("ask", "laser", "--seed-file", "seed", code=2)
+    monkeypatch.delenv("UNBRIBABLE_SEED")
+    Path("seed").write_text("my secret")
+    said = call("ask", "laser", "--seed-file", "seed", code=2)
+    assert "seed-file must hold one whole number >= 0, got another text in seed" in said
+    assert "my secret" not in said
+
+
+def test_a_pruned_trial_voids_the_guarantee_unless_it_is_said_to_have_another_reason():
+    create()
+    run(3)
+    study = optuna.load_study(study_name="laser", storage="sqlite:///unbribable.db")
+    call("ask", "laser")
+    study.tell(3, state=optuna.trial.TrialState.PRUNED)
+    assert as_json("recommend", "laser")["regret_bound"] is None
+    assert as_json("recommend", "laser", "--unrelated-to-value")["regret_bound"] is not None

@@ -1,4 +1,4 @@
-"""The sampler against Optuna's own test suite for samplers, without a single warning."""
+"""The sampler against Optuna's own test suite for samplers: no warning but for ranges that change."""
 
 from collections.abc import Callable
 
@@ -20,3 +20,11 @@ class TestUnbribableSampler(
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
         return lambda: UnbribableSampler(n_trials=20, corruption="unknown", n_init=2, seed=0)
+
+    @pytest.mark.filterwarnings("ignore:[xy] must have one range in all trials")
+    @pytest.mark.filterwarnings("ignore:the parameters of a trial must lie in the search space")
+    @pytest.mark.parametrize(("low", "high"), [(0, 5), (0, 20), (20, 30)])
+    def test_dynamic_range_objective(
+        self, sampler: Callable[[], BaseSampler], low: int, high: int
+    ) -> None:
+        super().test_dynamic_range_objective(sampler, low, high)

@@ -140,6 +140,34 @@ def test_threads_share_a_sampler():
     assert instances(study) == expected
 
 
+NINE = {"n": IntDistribution(1, 9)}
+WITHOUT_VALUE = {
+    "failed": {"state": TrialState.FAIL},
+    "pruned": {"state": TrialState.PRUNED},
+    "infinite": {"values": math.inf},
+    "too large": {"values": -1e200},
+}
+
+
+@pytest.mark.filterwarnings("ignore:the value of a trial must be")
+@pytest.mark.parametrize("make", [sampler, fitted])
+@pytest.mark.parametrize("name", WITHOUT_VALUE)
+def test_a_point_without_a_value_is_not_proposed_again(name, make):
+    study = new_study(make(search_space=NINE, n_init=2))
+    for _ in range(14):
+        trial = study.ask(NINE)
+        n = trial.params["n"]
+        study.tell(trial, **(WITHOUT_VALUE[name] if n == 8 else {"values": n / 10.0}))
+    assert [trial.params["n"] for trial in study.trials].count(8) == 1
+
+
+def test_a_point_is_proposed_again_where_all_have_failed():
+    study = new_study(sampler(search_space=NINE))
+    for _ in range(11):
+        study.tell(study.ask(NINE), state=TrialState.FAIL)
+    assert {trial.params["n"] for trial in study.trials[:9]} == {*range(1, 10)}
+
+
 # --- what is learned ----------------------------------------------------------------------------
 
 
@@ -233,7 +261,7 @@ def test_an_interrupt_while_learning_leaves_nothing_half_learned(monkeypatch):
     for each in (study, undisturbed):
         each.optimize(objective, n_trials=3)
 
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:

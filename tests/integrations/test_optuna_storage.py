@@ -29,6 +29,21 @@ def url(request, tmp_path_factory):
         yield f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'study.db'}"
 
 
+@pytest.fixture
+def connect(url):
+    """Opens the database; psycopg warns of connections that nobody closes."""
+    opened = []
+
+    def one():
+        opened.append(storage_at(url))
+        return opened[-1]
+
+    yield one
+    for storage in opened:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
 @pytest.fixture(scope="module")
 def start():
     """Starts `work` in a process; they are born of a clean one that has done the imports."""
@@ -59,9 +74,11 @@ def wait_for(file, process):
     return int(file.read_text())
 
 
-def test_four_processes_one_of_them_killed_lose_nothing_and_draw_as_one_would(url, start, tmp_path):
+def test_four_processes_one_of_them_killed_lose_nothing_and_draw_as_one_would(
+    url, connect, start, tmp_path
+):
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = new_study(None, storage=storage_at(url), study_name="s")
+    study = new_study(None, storage=connect(), study_name="s")
     outs = [tmp_path / f"worker-{k}" for k in range(4)]
     # Nobody gives a seed: the first of them chooses one for all.
     victim = start(url, 9, None, outs[0], 2)
@@ -75,7 +92,7 @@ def test_four_processes_one_of_them_killed_lose_nothing_and_draw_as_one_would(ur
     assert len(told) == 1 + 3 * 3
 
     words = {"corruption": "unknown", "seed": None}
-    resumed = optuna.load_study(study_name="s", storage=storage_at(url), sampler=sampler(**words))
+    resumed = optuna.load_study(study_name="s", storage=connect(), sampler=sampler(**words))
     resumed.optimize(objective, n_trials=3)
     trials = resumed.get_trials(deepcopy=False)
 

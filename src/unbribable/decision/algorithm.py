@@ -62,6 +62,7 @@ class Algorithm(Learner):
     ) -> None:
         super().__init__(domain, assumptions, options, seed)
         self._others: tuple[Floats, ...] = ()
+        self._avoid: tuple[Floats, ...] = ()
         self._stale()
 
     # --- what an algorithm decides -------------------------------------------------------------
@@ -116,7 +117,9 @@ class Algorithm(Learner):
         """The instance that the draw of round t names: a pure function of seed and t."""
         return self.seed.choose(t, self.draws)
 
-    def query_at(self, t: int, drawn: str, others: Sequence[Floats] = ()) -> Query:
+    def query_at(
+        self, t: int, drawn: str, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()
+    ) -> Query:
         """The query of round t if the draw names `drawn`. For hosts that number the rounds themselves.
 
         Changes nothing: `ask` is this with the next round and its draw, kept as pending.
@@ -125,13 +128,14 @@ class Algorithm(Learner):
             t: The round.
             drawn: The instance its draw names, see `drawn`.
             others: Points pending elsewhere, as the kernel sees them, (d,) each.
+            avoid: Points not to be asked for, unless there is no other.
         """
-        if len(others):
-            self._stale()
-            self._others = tuple(others)
+        if not len(others) and not len(avoid):
+            return self._query(t, drawn)
+        self._stale()
+        self._others, self._avoid = tuple(others), tuple(avoid)
         query = self._query(t, drawn)
-        if len(others):
-            self._stale()
+        self._stale()
         return query
 
     def _query(self, t: int, drawn: str) -> Query:
@@ -298,11 +302,11 @@ class Algorithm(Learner):
 
     @property
     def _is_parallel(self) -> bool:
-        """Whether other queries are pending."""
-        return bool(self._pending or self._others)
+        """Whether the choice reckons with other points, pending or to be avoided."""
+        return bool(self._pending or self._others or self._avoid)
 
     def _stale(self) -> None:
-        self._others = ()
+        self._others, self._avoid = (), ()
         self._atoms: list[Atom] | None = None
         self._final: dict[int, Atom] = {}
         self._views: dict[str, Anywhere] = {}
@@ -311,7 +315,7 @@ class Algorithm(Learner):
         if self._atoms is None:
             pending = [*(query.u for query in self.pending), *self._others]
             for instance in self.instances.values():
-                instance.expect(pending)
+                instance.expect(pending, self._avoid)
             self._atoms = self._propose_atoms()
         return self._atoms
 
@@ -332,17 +336,14 @@ class Algorithm(Learner):
         O(m^2) a step.
         """
         atom = self._current_atoms()[k]
-        box = self.candidates.box
         player = self.instances[atom.player]
         is_revisit = bool(self.options.revisit) and atom.index in player.posterior.u
-        is_large = player.posterior.m > M_POLISHED
-        if box is None or is_revisit or is_large:
+        if self.candidates.box is None or is_revisit or player.posterior.m > M_POLISHED:
             return atom
         if k not in self._final:
             rule, hopes = self._rule(atom)
-            width = player.width_at(atom.index)
-            stream = len(self.journal.readings)
-            self._final[k] = polished(atom, rule, hopes, self.candidates, width, stream)
+            width, stream = player.width_at(atom.index), len(self.journal.readings)
+            self._final[k] = polished(atom, rule, hopes, self.candidates, width, stream, player.avoided)
         return self._final[k]
 
     def _candidate_at(self, x: Any) -> int:

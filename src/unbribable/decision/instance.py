@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unbribable.decision.avoid import Avoided
 from unbribable.decision.options import Options
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.expected import Expected
@@ -40,6 +41,7 @@ class Instance:
         lcb_bar: Running maximum of mu - width, (n,).
         expected: The pending queries that the choice reckons with, if any.
         shrink: Factor of the width in the choice: what they will leave of sigma.
+        avoided: The points that the choice leaves out, if any.
         is_crossed: Whether lcb_bar has exceeded ucb_bar or B0 somewhere, or ucb_bar fallen below -B0:
             with probability at least 1 - delta an assumption is false.
         is_behind: Whether there are readings since the bounds were last intersected.
@@ -76,6 +78,7 @@ class Instance:
         self.noise: Floats = self._noise_width()
         self.expected: Expected | None = None
         self.shrink: Floats | float = 1.0
+        self.avoided: Avoided | None = None
         self.shift: Shift
         if is_exact:
             self.shift = ExactShift(self.posterior, C, assumptions.cap)
@@ -175,15 +178,18 @@ class Instance:
         width: Floats = self._first * np.sqrt(self.posterior.kernel.diag(U))
         return width
 
-    def expect(self, points: Sequence[Floats]) -> None:
+    def expect(self, points: Sequence[Floats], avoid: Sequence[Floats] = ()) -> None:
         """Let the choice reckon with pending queries at these points, (d,) each, of unknown value.
 
         sigma at x becomes what it will be after them; the width in the choice shrinks by the same
-        factor, so that several pending queries spread out. Intervals stay as they are.
+        factor, so that several pending queries spread out. Intervals stay as they are. The points to
+        avoid are left out of the choice.
         """
-        self.expected, self.shrink = None, 1.0
+        self.expected, self.shrink, self.avoided = None, 1.0, None
+        p = self.posterior
+        if avoid:
+            self.avoided = Avoided(np.array(avoid), p.X[p.u], p.kernel)
         if points:
-            p = self.posterior
             self.expected = Expected(p, np.array(points))
             self.shrink = self.expected.shrink(p.X, p.R, p.var)
 
@@ -198,16 +204,16 @@ class Instance:
         """
         factor = alpha * self.shrink
         if self.shift.is_open:
-            base = self._allowed(self.mu + factor * self.noise, among)
+            base = self.allowed(self.mu + factor * self.noise, among)
             floor = np.max(base + factor * self.shift.low)
             self.shift.resolve(np.flatnonzero(base + factor * self.shift.high >= floor))
             if self.options.revisit:
                 self.shift.resolve(self.posterior.u)
             ucb = base + factor * self.shift.high
         elif isinstance(factor, float) and factor == 1.0:
-            ucb = self._allowed(self._ucb, among)
+            ucb = self.allowed(self._ucb, among)
         else:
-            ucb = self._allowed(self.mu + factor * (self.noise + self.shift.high), among)
+            ucb = self.allowed(self.mu + factor * (self.noise + self.shift.high), among)
         best = int(ucb.argmax())
         if self.options.revisit:
             best = self.revisited(ucb, best, self.posterior.u, alpha)
@@ -231,8 +237,10 @@ class Instance:
         ucb[top] = base[top] + np.broadcast_to(factor, base.shape)[top] * self.shift.high[top]
         return ucb
 
-    @staticmethod
-    def _allowed(ucb: Floats, among: Bools | None) -> Floats:
+    def allowed(self, ucb: Floats, among: Bools | None = None) -> Floats:
+        """ucb, and -inf where a candidate is not in `among` (all if None) or to be avoided."""
+        if self.avoided is not None:
+            among = self.avoided.allowed(self.posterior.X, among)
         return ucb if among is None else np.where(among, ucb, -np.inf)
 
     def summary(self) -> dict[str, float]:

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from unbribable.decision.anywhere import Anywhere
+from unbribable.decision.avoid import Avoided
 from unbribable.decision.proposal import Atom
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
@@ -73,7 +74,13 @@ class Rule:
 
 
 def polished(
-    atom: Atom, rule: Rule, hopes: Floats, candidates: Candidates, width: float, stream: int
+    atom: Atom,
+    rule: Rule,
+    hopes: Floats,
+    candidates: Candidates,
+    width: float,
+    stream: int,
+    avoided: Avoided | None = None,
 ) -> Atom:
     """The atom, moved to the best point that local searches from promising points find.
 
@@ -89,6 +96,7 @@ def polished(
         candidates: Of a Box.
         width: The player's width at the atom's candidate.
         stream: Number of the stream of random points.
+        avoided: Where it must not end.
     """
     U, box = candidates.coordinates, candidates.box
     assert box is not None
@@ -107,6 +115,8 @@ def polished(
     ends = polish(rule, box, starts)
     # Candidates were compared already.
     ends = ends[[candidates.index_of(u) is None for u in ends]]
+    if avoided is not None:
+        ends = ends[~avoided.leaves_out(ends)]
     if not len(ends):
         return atom
     values = rule.values(ends)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.avoid import is_among
 from unbribable.decision.draws import Seed
 from unbribable.decision.fast_slow import FastSlowGPUCB, fast_slow_probabilities
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
@@ -26,6 +27,9 @@ LAM = 0.01
 
 N_FITTED = 160
 """Readings that a fit uses, at most."""
+
+N_NEAR = 32
+"""Points without a reading, the last ones, that also count as pending."""
 
 N_SIGMA = 6.0
 """Readings beyond B0 by that many noise_std are cut there, in a fitted model."""
@@ -99,30 +103,31 @@ class Engine:
         t: int,
         drawn: str | None = None,
         others: Sequence[Floats] = (),
-        failed: Sequence[Floats] = (),
+        avoid: Sequence[Floats] = (),
     ) -> Asked:
         """The point of round t.
+
+        A point without a reading is not asked again, unless it was read as often or no other point is
+        left. The last ones also count as pending, so that the choice keeps off their neighbourhood.
 
         Args:
             t: The round, from 1.
             drawn: The instance the draw names, where that was recorded; by seed and t if None.
             others: Points pending elsewhere, as the kernel sees them.
-            failed: Points where there was no reading. They count as pending; if one of them would be
-                asked again all the same, a point of the design is, so that no round is wasted on it.
+            avoid: Points whose evaluation gave no reading, one entry for each time, the last one last.
         """
-        others = [*others, *failed]
+        others = [*others, *avoid[-N_NEAR:]]
+        avoid = self._avoided(avoid)
         drawn = drawn or self.drawn(t)
         if self.assumptions is None:
-            u = self._design(t)
+            u = self._design(t, avoid)
         elif self.scout is not None:
-            u = self.scout.choose(t, others)
+            u = self.scout.choose(t, others, avoid)
         else:
             assert self.algorithm is not None
             assert drawn is not None
             label = self.algorithm.drawn(t) if self._is_redrawn else drawn
-            u = self.algorithm.query_at(t, label, others).u
-        if any(np.abs(u - point).max() < 1e-9 for point in failed):
-            u = self._design(t)
+            u = self.algorithm.query_at(t, label, others, avoid).u
         return Asked(t, self._start.x_of(u), u, drawn)
 
     def tell(
@@ -217,16 +222,33 @@ class Engine:
         """
         return self.is_fitted and self.plan.known_or_zero is not None
 
-    def _design(self, t: int) -> Floats:
+    def _avoided(self, lost: Sequence[Floats]) -> list[Floats]:
+        """Of the points without a reading those that gave none more often than they gave one.
+
+        So one failure does not rule out a point that was read, before or after, and one that has come
+        to fail always costs at most one round more than it has readings.
+        """
+        gone = np.array(lost)
+        read = np.array([told.u for told in self.told]).reshape(-1, self.domain.d)
+        return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
+
+    def _design(self, t: int, avoid: Sequence[Floats]) -> Floats:
+        """The t-th point of the design, or the next one that is not to be avoided; else a candidate."""
         domain, d = self.domain, self.domain.d
         box = domain if isinstance(domain, Box) else Box([0.0] * d, [1.0] * d)
         stream = int(2**32 * self.seed.uniform(0))  # round 0 has no draw
-        u: Floats = box.sobol(256, stream)[(t - 1) % 256]
-        if isinstance(self.domain, Box):
-            return u
+        U = np.roll(box.sobol(256, stream), 1 - t, axis=0)
         low, side = self._range()
-        nearest = int(np.argmin((((self.domain.points - low) / side - u) ** 2).sum(axis=1)))
-        point: Floats = self.domain.points[nearest]
+        for u in U:
+            if isinstance(domain, Grid):
+                nearest = np.argmin((((domain.points - low) / side - u) ** 2).sum(axis=1))
+                u = domain.points[nearest]
+            if not is_among(u[None], avoid).any():
+                break
+        else:
+            U = self._start.coordinates
+            u = U[np.argmin(is_among(U, avoid))]
+        point: Floats = u
         return point
 
     def _range(self) -> tuple[Floats, Floats]:

@@ -24,10 +24,6 @@ from unbribable.theory.assumptions import Assumptions
 
 Callback = Callable[[Result, Trial], bool | None]
 
-N_AVOIDED = 32
-"""Failed points, the last ones, that are reckoned with as if they were still to be read: so that the
-next choice is not one of them again."""
-
 N_HOPELESS = 10
 """A run ends when that many evaluations, the first ones, have all failed."""
 
@@ -208,8 +204,8 @@ class _Run:
         """Ask, evaluate, learn, save."""
         number = len(self.trials) + 1
         start = time.perf_counter()
-        failed = [trial.x for trial in self.trials if trial.y is None][-N_AVOIDED:]
-        asked = self.engine.ask(number, failed=[self.engine.coordinates_of(x) for x in failed])
+        failed = [trial.x for trial in self.trials if trial.y is None]
+        asked = self.engine.ask(number, avoid=[self.engine.coordinates_of(x) for x in failed])
         self.seconds.append(time.perf_counter() - start)
         params = self.space.shown(asked.x)
         y, error = None, None

@@ -11,7 +11,7 @@ import numpy as np
 from unbribable.decision.draws import Seed
 from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
-from unbribable.doors.advice import CONDITIONAL, advise, doubt, settled
+from unbribable.doors.advice import advise, assumed, doubt
 from unbribable.doors.engine import Engine
 from unbribable.doors.files import FORMAT, read, write
 from unbribable.doors.plan import Plan
@@ -146,21 +146,7 @@ class Result:
     @property
     def assumptions(self) -> str:
         """What the guarantee rests on, in words, with the units in which it is said."""
-        given = self.engine.plan.assumptions
-        if given is not None:
-            return given.in_words()
-        current = settled(self.engine)
-        if current is None:
-            return "None yet: there is no reading to fit them to."
-        algorithm, units, _ = current
-        words = algorithm.assumptions.in_words(is_fitted=True)
-        if self.engine.is_fitted:
-            words += (
-                f" Here f and the readings are counted from {units.center:.6g} in units of "
-                f"{units.scale:.6g}, and readings beyond +-{units.limit:.4g} of these are cut there. "
-                f"{CONDITIONAL}"
-            )
-        return words
+        return assumed(self.engine)
 
     def summary(self) -> str:
         """The answer in a few lines."""

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from unbribable.decision.avoid import is_among
 from unbribable.decision.gp_ucb import GPUCB
 from unbribable.decision.learner import AssumptionsRefuted
 from unbribable.decision.suspects import flagged
 from unbribable.model.box import Box
-from unbribable.model.checks import Floats
+from unbribable.model.checks import Floats, Ints
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 
@@ -66,25 +67,34 @@ class Scout:
             n = bulk
         self._learn(self._readings[n:])
 
-    def choose(self, t: int, others: Sequence[Floats]) -> Floats:
-        """The point of round t, as the kernel sees it."""
-        doubtful = self._doubtful(others)
-        return self._player.query_at(t, "main", others).u if doubtful is None else doubtful
+    def choose(self, t: int, others: Sequence[Floats], avoid: Sequence[Floats] = ()) -> Floats:
+        """The point of round t, as the kernel sees it; none to avoid, unless there is no other."""
+        doubtful = self._doubtful([*others, *avoid])
+        return self._player.query_at(t, "main", others, avoid).u if doubtful is None else doubtful
 
-    def incumbent(self) -> Floats:
-        """The point read whose lower bound, mean - sigma, is largest, in the user's units."""
-        return self._player.candidates.x_of(self._player.candidates.coordinates[self._best()])
+    def incumbent(self, among: Sequence[Floats] | None = None) -> Floats | None:
+        """The point read whose lower bound, mean - sigma, is largest, in the user's units.
 
-    def _best(self) -> int:
+        Of those among the given ones, as the kernel sees them, if any are given; None if it holds none.
+        """
+        candidates, read = self._player.candidates, self._read
+        if among is not None:
+            read = read[is_among(candidates.coordinates[read], among)]
+        return candidates.x_of(candidates.coordinates[self._best(read)]) if len(read) else None
+
+    @property
+    def _read(self) -> Ints:
+        return np.sort(self._player.instances["main"].posterior.u)
+
+    def _best(self, read: Ints) -> int:
         instance = self._player.instances["main"]
-        read = np.sort(instance.posterior.u)
         return int(read[np.argmax(instance.mu[read] - instance.sigma[read])])
 
     def _doubtful(self, others: Sequence[Floats]) -> Floats | None:
         """The best flagged reading, if it beats the incumbent and its point was read only once."""
         if not self._left_out:
             return None
-        bar = float(self._player.instances["main"].mu[self._best()])
+        bar = float(self._player.instances["main"].mu[self._best(self._read)])
         points = np.array([u for _, u, _ in self._readings] + list(others))
         found = None
         for t, u, y in self._readings:

@@ -35,6 +35,8 @@ class StudyRecommendation:
     """With which all that holds, at least; None where nothing is guaranteed."""
     guarantee: str
     """The guarantee, or why there is none, in words."""
+    assumptions: str
+    """What the guarantee rests on, in words."""
     levels: tuple[Level, ...]
     """For corruption="unknown": the bound on the regret at every level of corruption."""
     naive_number: int
@@ -48,7 +50,12 @@ class StudyRecommendation:
 
     @classmethod
     def of(
-        cls, best: Recommendation, params: dict[str, Any], naive: FrozenTrial, n_trials: int
+        cls,
+        best: Recommendation,
+        assumptions: str,
+        params: dict[str, Any],
+        naive: FrozenTrial,
+        n_trials: int,
     ) -> "StudyRecommendation":
         """From the advice of an engine and Optuna's best trial."""
         return cls(
@@ -59,6 +66,7 @@ class StudyRecommendation:
             between_candidates=best.between_candidates,
             probability=best.probability,
             guarantee=best.guarantee,
+            assumptions=assumptions,
             levels=best.levels,
             naive_number=naive.number,
             naive_params=dict(naive.params),

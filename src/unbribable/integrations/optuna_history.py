@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,10 +13,16 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.doors.engine import Asked, Engine
-from unbribable.doors.maximize import N_AVOIDED
 from unbribable.integrations.optuna_space import Space
-from unbribable.integrations.optuna_storage import TRIAL_KEY, all_trials, is_chosen_by_user, key_of
-from unbribable.integrations.optuna_terms import Terms
+from unbribable.integrations.optuna_storage import (
+    TRIAL_KEY,
+    all_trials,
+    constraints_of,
+    copied_from,
+    is_chosen_by_user,
+    key_of,
+)
+from unbribable.integrations.optuna_terms import BEFORE, Terms
 from unbribable.model.checks import LARGEST_READING, Floats
 
 N_STUDIES = 4
@@ -24,6 +30,12 @@ N_STUDIES = 4
 
 N_ENGINES = 4
 """Search spaces of one study for which an engine is kept."""
+
+NOTHING_SHARED = "the complete trials must have a parameter in common"
+TAMPERED = "the instance stored in a trial must be the one that the seed draws, which counts"
+UNCONSTRAINED = (
+    "constraints do not guide what is proposed; recommend chooses among the trials that meet them"
+)
 
 
 @dataclass(eq=False)
@@ -34,19 +46,23 @@ class Follower:
     engine: Engine
     seen: set[int] = field(default_factory=set)
 
-    def catch_up(self, complete: Sequence[FrozenTrial], terms: Terms) -> dict[str, str]:
+    def catch_up(
+        self, complete: Sequence[FrozenTrial], drawn_of: Callable[[FrozenTrial], str | None]
+    ) -> dict[str, str]:
         """Tell the engine what is new, by number; returns rules that trials break, with a sentence."""
         broken: dict[str, str] = {}
         for trial in complete:
             if trial.number not in self.seen:
                 self.seen.add(trial.number)
-                found = self._learn(trial, terms)
+                found = self._learn(trial, drawn_of)
                 if found is not None:
                     rule, value = found
                     broken.setdefault(rule, f"{rule} to be learned, got {value} in trial {trial.number}")
         return broken
 
-    def _learn(self, trial: FrozenTrial, terms: Terms) -> tuple[str, str] | None:
+    def _learn(
+        self, trial: FrozenTrial, drawn_of: Callable[[FrozenTrial], str | None]
+    ) -> tuple[str, str] | None:
         value = value_of(trial)
         if not math.isfinite(value):
             return "the value of a trial must be finite", f"{value}"
@@ -59,8 +75,7 @@ class Follower:
             u = self.space.encode(trial.params)
         except (TypeError, ValueError) as error:
             return "the parameters of a trial must lie in the search space", f"“{error}”"
-        drawn = terms.label(trial.system_attrs.get(TRIAL_KEY))
-        self.engine.tell(trial.number + 1, u, value, drawn, is_chosen_by_user(trial))
+        self.engine.tell(trial.number + 1, u, value, drawn_of(trial), is_chosen_by_user(trial))
         return None
 
 
@@ -75,15 +90,18 @@ class History:
 
     Attributes:
         terms: The same.
-        common: Distributions that all complete trials have in common, by name.
         complete: The complete trials, by number.
+        is_constrained: Whether one of them has constraints.
     """
 
     def __init__(self, terms: Terms, said: set[str]) -> None:
         self.terms = terms
         self._said = said
-        self.common: dict[str, BaseDistribution] = {}
         self.complete: list[FrozenTrial] = []
+        self._shared: set[str] = set()
+        self._newest: FrozenTrial | None = None
+        self._ranges: dict[str, str] = {}
+        self.is_constrained = False
         self._trials: list[FrozenTrial] = []
         self._running: list[FrozenTrial] = []
         self._read: dict[int, datetime | None] = {}
@@ -111,12 +129,56 @@ class History:
                 if trial.number not in self._read:
                     self._take(trial)
 
-    def engine(self, space: Space) -> Engine:
-        """The engine of a search space, which has been told all complete trials."""
+    @property
+    def common(self) -> dict[str, BaseDistribution]:
+        """The parameters that all complete trials have, with the distributions of the newest trial.
+
+        Trials without any parameter do not count.
+        """
+        newest = self._newest
+        if newest is None:
+            return {}
+        if not self._shared:
+            self._say_once(
+                NOTHING_SHARED,
+                f"{NOTHING_SHARED}, got {[*newest.params]} in trial {newest.number} and others before: "
+                "parameters are sampled uniformly; begin a study with search_space=...",
+            )
+        for name in self._ranges.keys() & self._shared:
+            rule = f"{name} must have one range in all trials"
+            self._say_once(
+                rule,
+                f"{rule}, got {self._ranges[name]}: that of the newest trial counts, and trials outside "
+                "of it are not learned; a study with search_space=... has one for all",
+            )
+        return {name: newest.distributions[name] for name in sorted(self._shared)}
+
+    def feasible(self) -> set[int] | None:
+        """Numbers of the complete trials whose constraints are met; None where no trial has any."""
+        if not self.is_constrained:
+            return None
+        return {
+            trial.number for trial in self.complete if all(each <= 0.0 for each in constraints_of(trial))
+        }
+
+    def engine(self, space: Space, *, unrelated_to_value: bool = False) -> Engine:
+        """The engine of a search space: it knows all complete trials, and which ended without a value.
+
+        Args:
+            space: The search space.
+            unrelated_to_value: The statement that no trial was pruned because of its value.
+        """
         known = [each for each in self._followers if each.space == space]
         follower = known[0] if known else Follower(space, self._new_engine(space))
-        for rule, words in follower.catch_up(self.complete, self.terms).items():
+        for rule, words in follower.catch_up(self.complete, self._drawn_of).items():
             self._say_once(rule, words)
+        told = {each.t for each in follower.engine.told}
+        for trial in self._trials:
+            if trial.state.is_finished() and trial.number + 1 not in told:
+                is_pruned = trial.state == TrialState.PRUNED
+                follower.engine.lose(
+                    trial.number + 1, because_of_value=is_pruned and not unrelated_to_value
+                )
         others = [each for each in self._followers if each is not follower]
         self._followers = [*others, follower][-N_ENGINES:]
         return follower.engine
@@ -124,15 +186,18 @@ class History:
     def ask(self, number: int, space: Space) -> tuple[dict[str, Any], str | None]:
         """Parameters for a trial, and the instance its draw names."""
         engine = self.engine(space)
-        asked = engine.ask(number + 1, self.noted(number), self._pending(number, space))
+        if self.is_constrained:
+            self._say_once(UNCONSTRAINED, UNCONSTRAINED)
+        pending, lost = self._pending(number, space), self._lost(space)
+        asked = engine.ask(number + 1, self.noted(number), pending, lost)
         self._proposed[number] = (space, asked)
         return space.decode(asked.u), asked.drawn
 
     def noted(self, number: int) -> str | None:
-        """The instance that the storage holds for a trial."""
+        """The instance of a trial, as far as seed and storage say it."""
         if number >= len(self._trials):
             return None
-        return self.terms.label(self._trials[number].system_attrs.get(TRIAL_KEY))
+        return self._drawn_of(self._trials[number])
 
     def drawn(self, number: int) -> str | None:
         """The instance under which a trial was proposed here; else what its number says."""
@@ -143,33 +208,63 @@ class History:
     # --- inside --------------------------------------------------------------------------------
 
     def _take(self, trial: FrozenTrial) -> None:
-        found = trial.distributions
-        shared = self.common if self._read else dict(sorted(found.items()))
-        self.common = {name: each for name, each in shared.items() if found.get(name) == each}
         self._read[trial.number] = trial.datetime_complete
+        self.is_constrained |= bool(constraints_of(trial))
+        if not trial.distributions:
+            return
+        newest = trial if self._newest is None else self._newest
+        names = set(trial.distributions)
+        self._shared = names if self._newest is None else self._shared & names
+        for name in self._shared:
+            here, there = trial.distributions[name], newest.distributions[name]
+            if here != there:
+                found = f"{here} in trial {trial.number} and {there} in trial {newest.number}"
+                self._ranges.setdefault(name, found)
+        self._newest = max(newest, trial, key=lambda each: each.number)
+
+    def _drawn_of(self, trial: FrozenTrial) -> str | None:
+        """The instance of a trial: what the seed says, or what is stored where that needs a fit.
+
+        A trial that repeats a failed one keeps that one's instance, if the storage holds it.
+        """
+        stored = self.terms.label(trial.system_attrs.get(TRIAL_KEY))
+        drawn = self.terms.drawn(trial.number)
+        if drawn is None or stored is None or stored == drawn:
+            return stored or drawn
+        if self.terms.reveal == BEFORE and stored == self.terms.drawn(copied_from(trial)):
+            return stored
+        self._say_once(
+            TAMPERED, f"{TAMPERED}, got {stored!r} in trial {trial.number}: somebody has written it"
+        )
+        return drawn
 
     def _new_engine(self, space: Space) -> Engine:
         return Engine(space.box(), self.terms.plan, self.terms.seed)
 
     def _pending(self, number: int, space: Space) -> list[Floats]:
-        """Points that others are reading: as stored, or as proposed here and not yet stored.
-
-        And those that failed last: so that the next choice is not one of them again.
-        """
+        """Points that others are reading: as stored, or as proposed here and not yet stored."""
         running = {trial.number: trial for trial in self._running if trial.number != number}
         self._proposed = {key: value for key, value in self._proposed.items() if key in running}
-        failed = [trial for trial in self._trials if trial.state == TrialState.FAIL][-N_AVOIDED:]
+        points = self._points(running.values(), space)
+        for other, (where, asked) in self._proposed.items():
+            if where == space and not space.covers(running[other].params):
+                points.append(asked.u)
+        return points
+
+    def _lost(self, space: Space) -> list[Floats]:
+        """Points of the trials without a value that was learned, however they ended."""
+        return self._points((trial for trial in self._trials if is_lost(trial)), space)
+
+    def _points(self, trials: Iterable[FrozenTrial], space: Space) -> list[Floats]:
         points = []
-        for other, trial in {**running, **{each.number: each for each in failed}}.items():
+        for trial in trials:
             if space.covers(trial.params):
                 try:
                     points.append(space.encode(trial.params))
                 except (TypeError, ValueError) as error:
                     rule = "the parameters of a running or failed trial must lie in the search space"
-                    words = f"{rule} to be reckoned with, got “{error}” in trial {other}"
+                    words = f"{rule} to be reckoned with, got “{error}” in trial {trial.number}"
                     self._say_once(rule, words)
-            elif other in self._proposed and self._proposed[other][0] == space:
-                points.append(self._proposed[other][1].u)
         return points
 
     def _say_once(self, rule: str, words: str) -> None:
@@ -200,6 +295,13 @@ class Histories:
         self._kept[key] = history
         while len(self._kept) > N_STUDIES:
             del self._kept[next(iter(self._kept))]
+
+
+def is_lost(trial: FrozenTrial) -> bool:
+    """Whether a trial has ended without a value that can be learned."""
+    if trial.state == TrialState.COMPLETE:
+        return not abs(value_of(trial)) <= LARGEST_READING
+    return trial.state in (TrialState.FAIL, TrialState.PRUNED)
 
 
 def value_of(trial: FrozenTrial) -> float:

@@ -10,9 +10,10 @@ except ModuleNotFoundError as error:
     ) from None
 
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from optuna.distributions import BaseDistribution
@@ -20,16 +21,17 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.draws import Seed
-from unbribable.doors.advice import advise, doubt
+from unbribable.doors.advice import advise, assumed, doubt
 from unbribable.doors.engine import Engine
 from unbribable.doors.plan import Plan, exploration
 from unbribable.integrations.optuna_advice import StudyRecommendation, StudySuspect, study_suspects
 from unbribable.integrations.optuna_history import Histories, History
 from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
-from unbribable.integrations.optuna_storage import TRIAL_KEY, key_of, set_trial_attr, study_attr
+from unbribable.integrations.optuna_storage import TRIAL_KEY, fail, key_of, set_trial_attr, study_attr
 from unbribable.integrations.optuna_terms import (
     AFTER,
     BEFORE,
+    GIVEN_AWAY,
     Terms,
     agreed,
     check_secret,
@@ -38,6 +40,15 @@ from unbribable.integrations.optuna_terms import (
 from unbribable.model import checks
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
+
+READERS = (
+    "Whoever can read the storage while a trial runs knows its draw, and is a strong adversary, against "
+    "whom this does not hold"
+)
+CONSTRAINED = (
+    "The point is that of a trial whose constraints are met, as told: that is not guaranteed, and the "
+    "points compared with it need not meet them."
+)
 
 
 class UnbribableSampler(BaseSampler):
@@ -50,16 +61,22 @@ class UnbribableSampler(BaseSampler):
     are kept in the study: every process has to give the same ones, or to use `from_study`.
 
     Failed, pruned and waiting trials are not learned, nor are infinite values, of which `suspects`
-    tells. Enqueued and added trials are. Parameters that not all complete trials share (conditional
-    ones, or those with a changing range) are sampled uniformly, and so is the first trial unless
-    `search_space` is given; what they do to the value is noise to this sampler. Running trials are
+    tells; what gave no value is not proposed again while there are other points. Enqueued and added
+    trials are learned. Parameters that not all complete trials share (conditional ones) are sampled
+    uniformly, and so is the first trial unless `search_space` is given; what they do to the value is
+    noise to this sampler. Where a range changes, that of the newest trial counts. Running trials are
     reckoned with until they end: one that was killed stays running, unless the storage has a
     heartbeat, and keeps others from its point.
 
     Algorithms 2 and 3 (`known_or_zero`, corruption="unknown") draw which instance learns. They are safe
     against those who do not know the draw. With reveal="before" whoever can read the storage can
     read it there, and so is a strong adversary; with reveal="after" and a secret seed it is written
-    when the value is told. The others do not draw, and need no secret.
+    when the value is told. That hides it where a scout chooses the points; where the algorithm itself
+    does (assumptions given, no explore), the point gives the draw away. The others do not draw, and need
+    no secret. Whoever can write to the storage can change values: see docs/threats.md.
+
+    Constraints (`trial.set_constraint`) are not reckoned with in what is proposed. `recommend` then
+    chooses among the complete trials that meet them.
 
     Args:
         n_trials: Trials that are intended, complete ones of all processes. With corruption=None a tenth
@@ -83,6 +100,7 @@ class UnbribableSampler(BaseSampler):
             certificates hold for any. None: 2 where the model is fitted; with assumptions the
             learner chooses itself, as the theorems want it.
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
+            For `recommend` and `suspects` it may be given later.
         seed: Of the draws and of what is sampled uniformly. If None, the process that starts the study
             writes fresh entropy into it.
         reveal: "before": the study holds the seed, and each trial its instance from the start.
@@ -127,6 +145,13 @@ class UnbribableSampler(BaseSampler):
         self._seed = None if seed is None else Seed.of(seed)
         if self._reveal == AFTER:
             check_secret(self._seed)
+            if Terms(self._plan, Seed.of(self._seed), AFTER).seen_by_readers is not None:
+                warnings.warn(
+                    "reveal='after' must have a scout to hide the draw from those who read the storage, "
+                    f"got none: {GIVEN_AWAY}, so they are strong adversaries; give explore=2.0",
+                    UserWarning,
+                    stacklevel=2,
+                )
         self._begin()
 
     @classmethod
@@ -169,18 +194,43 @@ class UnbribableSampler(BaseSampler):
         with self._lock:
             self._agreed(study, anew=True)
 
-    def recommend(self, study: Study) -> StudyRecommendation:
+    def recommend(self, study: Study, *, unrelated_to_value: bool = False) -> StudyRecommendation:
         """The parameters to use, with a certificate; beside them what Optuna alone would say.
 
+        If trials have constraints, the parameters of a trial that meets them. If trials were pruned,
+        nothing is guaranteed: a pruner prunes because of the value, and what is left is too good.
+
+        Args:
+            study: The study.
+            unrelated_to_value: The statement that no trial was pruned because of its value (but because
+                of the time, say).
+
         Raises:
-            RuntimeError: No trial was learned yet.
+            RuntimeError: No trial was learned yet, or none that meets the constraints.
         """
-        with self._looked_at(study) as (_, engine, space):
-            best = advise(engine)
+        checks.truth("unrelated_to_value", unrelated_to_value)
+        with self._looked_at(study, unrelated_to_value) as (history, engine, space):
+            met = history.feasible()
+            among = None if met is None else [each.u for each in engine.told if each.t - 1 in met]
+            best = advise(engine, among)
             if best is None or not engine.told:
-                raise RuntimeError("recommend needs a complete trial, there is none that was learned")
-            params = space.decode(engine.coordinates_of(best.x))
-            return StudyRecommendation.of(best, params, study.best_trial, len(engine.told))
+                words = "" if among is None else " and meets its constraints"
+                raise RuntimeError(
+                    f"recommend needs a complete trial, there is none that was learned{words}"
+                )
+            words = best.guarantee
+            seen = history.terms.seen_by_readers
+            if best.regret_bound is not None and best.threat == "weak" and seen is not None:
+                words = f"{words} {READERS} ({seen})."
+            if among is not None:
+                words = f"{CONSTRAINED} {words}"
+            return StudyRecommendation.of(
+                replace(best, guarantee=words),
+                assumed(engine),
+                space.decode(engine.coordinates_of(best.x)),
+                study.best_trial,
+                len(engine.told),
+            )
 
     def suspects(self, study: Study, *, flagged_only: bool = False) -> tuple[StudySuspect, ...]:
         """The complete trials (or those that are flagged), the most suspicious first."""
@@ -194,7 +244,11 @@ class UnbribableSampler(BaseSampler):
         if self._seed is None:
             wait_for_starter(study, trial.number)
         with self._lock:
-            terms = self._agreed(study, anew=True)
+            try:
+                terms = self._agreed(study, anew=True)
+            except ValueError:
+                fail(study, trial)  # Optuna has begun it already, and nobody would end it
+                raise
             if self._reveal == BEFORE and terms.label(trial.system_attrs.get(TRIAL_KEY)) is None:
                 set_trial_attr(study, trial, terms.drawn(trial.number))
 
@@ -244,8 +298,8 @@ class UnbribableSampler(BaseSampler):
         """With reveal="after", write the instance into the trial, now that its value is told."""
         if self._reveal == AFTER and state == TrialState.COMPLETE:
             with self._lock, self._histories.of(study, self._agreed(study)) as history:
-                if history.noted(trial.number) is None:
-                    set_trial_attr(study, trial, history.drawn(trial.number))
+                history.noted(trial.number)  # says so if somebody else has written one
+                set_trial_attr(study, trial, history.drawn(trial.number))
 
     def reseed_rng(self) -> None:
         """Nothing: all that is random is a function of the seed and the number of the trial."""
@@ -279,7 +333,9 @@ class UnbribableSampler(BaseSampler):
         return self._terms[key]
 
     @contextmanager
-    def _looked_at(self, study: Study) -> Iterator[tuple[History, Engine, Space]]:
+    def _looked_at(
+        self, study: Study, unrelated_to_value: bool = False
+    ) -> Iterator[tuple[History, Engine, Space]]:
         """What the trials say now, the engine that was told them, and all parameters.
 
         Nothing is written: it may be a study that was started with another sampler.
@@ -294,4 +350,5 @@ class UnbribableSampler(BaseSampler):
                         "a study needs parameters with several values that all its complete trials "
                         "have in common, there are none; complete a trial, or give search_space=..."
                     )
-                yield history, history.engine(Space(several)), Space(given)
+                engine = history.engine(Space(several), unrelated_to_value=unrelated_to_value)
+                yield history, engine, Space(given)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from optuna.study import Study
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 STUDY_KEY = "unbribable"
 """System attribute of a study: what it was started with."""
@@ -37,6 +37,24 @@ def set_study_attr(study: Study, value: Any) -> None:
 def set_trial_attr(study: Study, trial: FrozenTrial, value: str | None) -> None:
     """Write the instance of an unfinished trial."""
     study._storage.set_trial_system_attr(trial._trial_id, TRIAL_KEY, value)
+
+
+def fail(study: Study, trial: FrozenTrial) -> None:
+    """End a trial without a value."""
+    study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+
+
+def constraints_of(trial: FrozenTrial) -> list[float]:
+    """What `set_constraint` or a sampler's constraints_func has stored; met where all are <= 0."""
+    attrs = trial.system_attrs
+    named = [value for key, value in attrs.items() if key.startswith("constraints:")]
+    return [*(attrs.get("constraints") or ()), *named]
+
+
+def copied_from(trial: FrozenTrial) -> int:
+    """The number of the trial that this one repeats after a failure; its own if it repeats none."""
+    number: int = trial.system_attrs.get("failed_trial", trial.number)
+    return number
 
 
 def is_chosen_by_user(trial: FrozenTrial) -> bool:

@@ -12,6 +12,7 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from unbribable.decision.draws import Seed
+from unbribable.decision.fast_slow import fast_slow_probabilities
 from unbribable.decision.layered import layer_probabilities
 from unbribable.doors.plan import UNKNOWN, Plan
 from unbribable.integrations.optuna_storage import all_trials, set_study_attr, study_attr
@@ -25,7 +26,11 @@ SMALLEST_SECRET = 2**64
 MAX_WAIT = 5
 """Seconds to wait at most for another process to start a study."""
 
-_WORDS = {"n_rounds": "n_trials"}
+GIVEN_AWAY = "with assumptions= and no explore= the point of a trial gives it away"
+"""Why reveal="after" does not hide a draw: each instance chooses its own point, as anybody can work out
+from the trials before. A scout chooses the same point whatever was drawn."""
+
+_WORDS = {"n_rounds": "n_trials", "seed_sha256": "seed"}
 """Names of a plan for which the sampler has another word."""
 
 
@@ -44,7 +49,9 @@ class Terms:
         None where a fit decides about the shares (Fast-Slow).
         """
         if self.plan.known_or_zero is not None:
-            return None
+            if self.plan.assumptions is None:
+                return None
+            return self.seed.choose(number + 1, fast_slow_probabilities(self.plan.known_or_zero))
         if self.plan.corruption == UNKNOWN:
             return self.seed.choose(number + 1, layer_probabilities(self.plan.n_rounds))
         return "main"
@@ -58,6 +65,15 @@ class Terms:
         else:
             labels = ["main"]
         return value if value in labels else None
+
+    @property
+    def seen_by_readers(self) -> str | None:
+        """Why those who read the storage while a trial runs know its draw, in words; None if not so."""
+        if self.plan.known_or_zero is None and self.plan.corruption != UNKNOWN:
+            return None
+        if self.reveal == BEFORE:
+            return "with reveal='before' the storage holds it"
+        return GIVEN_AWAY if self.plan.explore is None else None
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data; the seed itself only where it need not be secret."""
@@ -97,7 +113,8 @@ def agreed(study: Study, mine: Terms, *, is_seed_given: bool, writes: bool) -> T
 
     Args:
         study: The study.
-        mine: In any direction: the study says in which.
+        mine: In any direction: the study says in which. If the study has no search space and nothing
+            is to be written, in any search space.
         is_seed_given: Else the seed is whichever the study holds, and ours if it holds none.
         writes: Whether to write ours if it has none.
 
@@ -119,7 +136,8 @@ def agreed(study: Study, mine: Terms, *, is_seed_given: bool, writes: bool) -> T
     check_format(stored)
     if not is_seed_given and "seed" in stored:
         mine = replace(mine, seed=Seed.from_plain(stored["seed"]))
-    check_same(stored, mine)
+    is_free = not writes and stored["search_space"] is None  # whoever looks may say where
+    check_same(stored, replace(mine, search_space=None) if is_free else mine)
     return mine
 
 
@@ -185,8 +203,10 @@ def check_same(plain: Any, terms: Terms) -> None:
     for key in [*mine["plan"], "reveal", "search_space", "seed", "seed_sha256"]:
         if old.get(key) != new.get(key):
             word = _WORDS.get(key, key)
+            values = f", {word}={old.get(key)!r}, got {word}={new.get(key)!r}"
+            if word == "seed":
+                values = ", got another one"  # messages end up in logs, and it is secret
             raise ValueError(
-                f"{word} must be what the study was started with, {word}={old.get(key)!r}, got "
-                f"{word}={new.get(key)!r}; go on with the same arguments "
+                f"{word} must be what the study was started with{values}; go on with the same arguments "
                 "(UnbribableSampler.from_study gives them), or begin another study"
             )
