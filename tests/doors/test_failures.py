@@ -105,10 +105,13 @@ def test_a_failed_evaluation_is_recorded_with_its_reason_and_nothing_is_learned(
     assert [told.t for told in run.engine.told] == [1, 2, 4, 5, 7, 8]
     engine = Engine(GRID, run.engine.plan)
     for trial in run.trials:
-        if trial.y is not None:
+        if trial.y is None:
+            engine.lose(trial.number)
+        else:
             engine.tell(trial.number, trial.x, trial.y, trial.instance)
     assert engine.algorithm is not None
     assert answer_of(engine.algorithm.recommend()) == answer_of(run.recommendation)
+    assert "if none of the 2 missing readings is missing because of its value" in run.guarantee
     assert "failed: 2" in run.summary()
 
 

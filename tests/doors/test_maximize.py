@@ -53,7 +53,7 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
     known, run = learner(corruption=3.5 * scale)
     assert type(known) is ub.RobustGPUCB
     assert known.C * run.engine.units.scale == pytest.approx(3.5 * scale, rel=1e-12)
-    assert f"total corruption at most {3.5 * scale:g}," in run.guarantee
+    assert f"total corruption at most {3.5 * scale:g}" in run.guarantee
 
     tenth, run = learner()
     assert type(tenth) is ub.RobustGPUCB
@@ -69,7 +69,7 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
     either, run = learner(known_or_zero=3.5 * scale)
     assert type(either) is ub.FastSlowGPUCB
     assert either.C * run.engine.units.scale == pytest.approx(3.5 * scale, rel=1e-12)
-    assert f"total corruption at most {3.5 * scale:g}," in run.guarantee
+    assert f"total corruption at most {3.5 * scale:g}" in run.guarantee
 
 
 def test_in_a_fitted_model_a_lie_can_be_what_is_left_of_it_after_cutting() -> None:
