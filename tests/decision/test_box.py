@@ -367,7 +367,7 @@ def test_what_lies_between_the_candidates_is_reported_beside_the_certificate(nam
     doubled = algorithm.recommend(units=Units(scale=2.0))
     plain = algorithm.recommend()
     assert doubled.between_candidates == 2.0 * plain.between_candidates
-    assert f"another {doubled.between_candidates:.4g} (B times" in doubled.guarantee
+    assert f"another {doubled.between_candidates:.4g}: an estimate, B times" in doubled.guarantee
     assert doubled.regret_bound == 2.0 * plain.regret_bound
 
 

@@ -406,11 +406,11 @@ def test_control_c_while_choosing_returns_the_answer_to_the_readings_so_far(
     """Whatever it interrupts: the k-th call of an inner step here."""
     original, calls = getattr(owner, name), [0]
 
-    def interrupted(*arguments: Any) -> Any:
+    def interrupted(*arguments: Any, **words: Any) -> Any:
         calls[0] += 1
         if calls[0] == k:
             raise KeyboardInterrupt
-        return original(*arguments)
+        return original(*arguments, **words)
 
     monkeypatch.setattr(owner, name, interrupted)
     run = ub.maximize(Scripted(lambda x: 0.8 * wave(x)), n_rounds=14, **words)
