@@ -9,9 +9,10 @@ import unbribable as ub
 from doors.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, answer_of
 from unbribable.decision.draws import Seed
 from unbribable.decision.layered import layer_probabilities
-from unbribable.doors import engine as module
+from unbribable.doors import fitted as module
 from unbribable.doors.advice import advise, doubt
-from unbribable.doors.engine import Asked, Engine, last_fit_point, thinned
+from unbribable.doors.engine import Asked, Engine, last_fit_point
+from unbribable.doors.fitted import thinned
 from unbribable.doors.plan import Plan
 from unbribable.theory.fitting import Fit
 

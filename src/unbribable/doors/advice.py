@@ -8,18 +8,23 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.decision.units import Units
 from unbribable.doors.engine import Engine
+from unbribable.doors.plan import Plan
 from unbribable.doors.scout import Scout
 from unbribable.model.checks import Floats
 
 CONDITIONAL = (
-    "Kernel, noise, B and B0 were fitted to the readings, not known before them: what is guaranteed "
-    "is so on condition that they are right."
+    "not known before them: what is guaranteed is so on condition that they are right, and its "
+    "probability is what it would be had they been known. docs/results.md has how often fitted runs "
+    "missed."
 )
 
 HEURISTIC = (
     "The point was chosen by a heuristic: the best lower bound on the readings that do not look like "
     "lies."
 )
+N_DOUBTED = 2000
+"""Readings that are all compared with each other to advise, at most: that costs O(m^3)."""
+
 HOLDS = "What follows holds for it all the same."
 
 
@@ -45,9 +50,50 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     if scout is not None:
         how = HEURISTIC if best.regret_bound is None else f"{HEURISTIC} {HOLDS}"
         best = replace(best, rule="scout", guarantee=f"{how} {best.guarantee}")
-    if best.regret_bound is not None and engine.is_fitted:
-        best = replace(best, guarantee=f"{best.guarantee} {CONDITIONAL}")
+    if best.regret_bound is not None:
+        words = [best.guarantee, overdrawn(algorithm, units, best, engine.plan)]
+        words.append(origin(engine.plan) if engine.is_fitted else "")
+        best = replace(best, guarantee=" ".join(filter(None, words)))
     return best
+
+
+def origin(plan: Plan) -> str:
+    """Which of the assumptions were given, and which were fitted; nothing where all were given whole."""
+    if plan.assumptions is not None:
+        return ""
+    given = [name for name in ("kernel", "noise", "B") if name not in plan.fitted]
+    if plan.B is not None:
+        given[-1] = "B (so B0 = B)"
+    words = [f"{_listed(given)} given."] if given else []
+    if plan.fitted:
+        words.append(f"{_listed(plan.fitted)} fitted to the readings, {CONDITIONAL}")
+    return " ".join(words)
+
+
+def overdrawn(algorithm: Algorithm, units: Units, best: Recommendation, plan: Plan) -> str:
+    """A warning where the readings that look like lies are off by more than the guarantee allows for.
+
+    Not beyond N_DOUBTED readings.
+    """
+    if len(algorithm.readings) > N_DOUBTED:
+        return ""
+    C = units.scale * getattr(algorithm, "C", 0.0)
+    if best.levels:
+        C = next(level.C for level in best.levels if level.regret_bound is not None)
+    off = sum(abs(suspect.residual) for suspect in algorithm.suspects(flagged_only=True, units=units))
+    if off <= C:
+        return ""
+    word = "corruption" if plan.known_or_zero is None else "known_or_zero"
+    return (
+        f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the guarantee "
+        f"allows for: if they are lies, it does not hold; state a larger {word}=."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """ "Kernel was", "Kernel and B were"."""
+    words = " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
+    return f"{words[0].upper()}{words[1:]} {'were' if len(names) > 1 else 'was'}"
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -91,9 +137,9 @@ def assumed(engine: Engine) -> str:
         return "None yet: there is no reading to fit them to."
     algorithm, units, _ = current
     return (
-        f"{algorithm.assumptions.in_words(is_fitted=True)} Here f and the readings are counted from "
-        f"{units.center:.6g} in units of {units.scale:.6g}, and readings beyond +-{units.limit:.4g} of "
-        f"these are cut there. {CONDITIONAL}"
+        f"{algorithm.assumptions.in_words(is_fitted=engine.is_fitted)} Here f and the readings are "
+        f"counted from {units.center:.6g} in units of {units.scale:.6g}, and readings beyond "
+        f"+-{units.limit:.4g} of these are cut there. {origin(engine.plan)}"
     )
 
 

@@ -59,7 +59,14 @@ class Fit:
     robust standard deviation of the readings where that is more; at least 1."""
 
 
-def fit(U: Floats, y: Floats, *, kernel: Kernel | None = None, noise_std: float | None = None) -> Fit:
+def fit(
+    U: Floats,
+    y: Floats,
+    *,
+    kernel: Kernel | None = None,
+    noise_std: float | None = None,
+    center: float | None = None,
+) -> Fit:
     """Fit center, scale, kernel and noise to readings some of which may be lies.
 
     The same readings give the same fit. Where seven tenths of the readings are equal, nothing is
@@ -70,6 +77,7 @@ def fit(U: Floats, y: Floats, *, kernel: Kernel | None = None, noise_std: float 
         y: Their readings in any unit, (n,).
         kernel: Kept if given; otherwise Matern(2.5), one lengthscale per coordinate.
         noise_std: Standard deviation of the noise in the unit of y, kept if given.
+        center: In the unit of y, kept if given.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
@@ -88,12 +96,13 @@ def fit(U: Floats, y: Floats, *, kernel: Kernel | None = None, noise_std: float 
     if noise_std is not None:
         noise_std = checks.real("noise_std", noise_std, at_least=0.0)
     y = np.clip(y, -1e150, 1e150)  # beyond, differences overflow
-    median, unit, is_flat = _location_and_scale(y)
+    median, unit, is_flat = _location_and_scale(y, center)
     model = _Model(
         X,
         np.zeros(len(y)) if is_flat else np.clip((y - median) / unit, -1e9, 1e9),
         None if kernel is None else kernel(X, X),
         None if noise_std is None else noise_std / unit,
+        _CENTER_STD if center is None else 0.0,
     )
     theta, is_kept = model.prior[:, 0], np.ones(len(y), dtype=bool)
     if not is_flat:
@@ -105,7 +114,7 @@ def fit(U: Floats, y: Floats, *, kernel: Kernel | None = None, noise_std: float 
     norm = math.sqrt(max(scale * float(alpha @ mean), 0.0))
     B0 = max(1.0, B0_FACTOR * max(float(np.abs(mean).max()), 1.0 / scale))
     return Fit(
-        center=median + unit * _CENTER_STD**2 * float(alpha.sum()),
+        center=median + unit * model.center_std**2 * float(alpha.sum()),
         scale=unit * scale,
         kernel=Matern(2.5, tuple(lengthscales.tolist())) if kernel is None else kernel,
         noise_std=noise / scale,
@@ -114,14 +123,14 @@ def fit(U: Floats, y: Floats, *, kernel: Kernel | None = None, noise_std: float 
     )
 
 
-def _location_and_scale(y: Floats) -> tuple[float, float, bool]:
-    """The median, a robust standard deviation > 0, and whether the latter is made up.
+def _location_and_scale(y: Floats, center: float | None = None) -> tuple[float, float, bool]:
+    """The median (or the center given), a robust standard deviation > 0, whether that is made up.
 
     It is the 70 % quantile of the distances from the median, over that of a standard normal: wider
     than the median distance for functions with peaks, and still out of reach of a quarter of lies.
     Where it is 0, |median| stands in, or 1.
     """
-    median = float(np.median(y))
+    median = float(np.median(y)) if center is None else center
     spread = float(np.quantile(np.abs(y - median), 0.7, method="lower")) / 1.0364
     if spread > 1e-12 * abs(median):
         return median, spread, False
@@ -130,7 +139,7 @@ def _location_and_scale(y: Floats) -> tuple[float, float, bool]:
 
 @dataclass(frozen=True)
 class _Model:
-    """Readings in robust units, y = c + s f(x) + noise with c ~ N(0, _CENTER_STD^2), or lies.
+    """Readings in robust units, y = c + s f(x) + noise with c ~ N(0, center_std^2), or lies.
 
     theta = (ln lengthscales unless gram is given, ln s, ln noise unless noise is given).
     """
@@ -139,6 +148,7 @@ class _Model:
     y: Floats
     gram: Floats | None
     noise: float | None
+    center_std: float = _CENTER_STD
 
     @property
     def n_lengthscales(self) -> int:
@@ -190,7 +200,7 @@ class _Model:
         return kernel(self.U, self.U)
 
     def covariance(self, gram: Floats, scale: float, noise: float) -> Floats:
-        covariance = scale * scale * gram + _CENTER_STD**2
+        covariance = scale * scale * gram + self.center_std**2
         covariance[np.diag_indices(len(gram))] += noise * noise + _JITTER * scale * scale
         return covariance
 
