@@ -14,7 +14,7 @@ from unbribable.decision.fast_slow import FastSlowGPUCB, fast_slow_probabilities
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB, layer_probabilities
 from unbribable.decision.units import Units
-from unbribable.doors.fitted import Fitted
+from unbribable.doors.fitted import Fitted, Model
 from unbribable.doors.plan import SHARE, UNKNOWN, Plan
 from unbribable.doors.scout import Scout
 from unbribable.model.box import Box, Candidates
@@ -208,18 +208,19 @@ class Engine:
     @property
     def scout(self) -> Scout | None:
         """The player that chooses; None where the algorithm itself does, and before there is a model."""
-        beta = self.plan.explore
-        if not self.is_ready or beta is None:
+        if not self.is_ready or self.plan.explore is None:
             return None
-        assumptions, units = self.plan.assumptions, Units(sign=self.plan.sign)
-        if self.fitted is not None:
-            assumptions, units = self.fitted.likely.assumptions, self.fitted.likely.units
+        model = self._likely  # first: a new fit is a new scout's
         if self._scout is None:
-            assert assumptions is not None
-            self._scout = Scout(self.domain, assumptions, beta)
-        rest = self.told[self._scout.n_readings :]
-        self._scout.learn([(told.t, told.u, units.to_model(told.y)) for told in rest])
+            self._scout = Scout(self.domain, model.assumptions, self.plan.explore)
+        self._catch_up(self._scout, model.units)
         return self._scout
+
+    def scouting(self, beta: float) -> Scout:
+        """Another scout, which has read the same; there must be a model."""
+        scout = Scout(self.domain, self._likely.assumptions, beta)
+        self._catch_up(scout, self._likely.units)
+        return scout
 
     def domain_point(self, x: Any) -> Floats:
         """A point in the user's units, checked (and snapped, where not every point exists)."""
@@ -230,6 +231,18 @@ class Engine:
         return self._start.coordinates_of(x)
 
     # --- inside --------------------------------------------------------------------------------
+
+    @property
+    def _likely(self) -> Model:
+        """What to choose by."""
+        if self.fitted is not None:
+            return self.fitted.likely
+        assert self.plan.assumptions is not None
+        return Model(self.plan.assumptions, Units(sign=self.plan.sign))
+
+    def _catch_up(self, scout: Scout, units: Units) -> None:
+        rest = self.told[scout.n_readings :]
+        scout.learn([(told.t, told.u, units.to_model(told.y)) for told in rest])
 
     @property
     def _is_counted(self) -> bool:

@@ -10,7 +10,7 @@ from unbribable.doors.plan import DELTA, Plan
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel, Matern, SquaredExponential
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.fitting import Fit, fit
+from unbribable.theory.fitting import Fit, Fitting
 
 LAM = 0.01
 """Smallest fictitious noise of a fitted model: below it, posteriors drift in float64."""
@@ -48,53 +48,56 @@ class Fitted:
         self._plan = plan
         self._side = side
         self._U, self._y = U, plan.sign * y
-        self._kept = thinned(U)
-        self._found = self._fit(None)
+        self._free = self._fitting(None)
 
     @cached_property
     def likely(self) -> Model:
         """What is most likely, to choose by."""
-        found, B = self._found, self._plan.B
-        B0 = max(found.B0, 1.2 * self._confirmed(found))
-        return self._model(found, found.scale, max(B0, found.B) if B is None else B / found.scale, B0)
+        return self._model(self._free.likely, self._free.likely.scale)
 
     @cached_property
     def judge(self) -> Model:
-        """What guarantees rest on."""
-        found, scale = self._about_f, self.scale
-        if self._plan.B is not None:
-            return self._model(found, scale, 1.0, 1.0)
-        B0 = max(found.B0, 1.2 * self._confirmed(found))
-        return self._model(found, scale, max(B0, found.B), B0)
+        """What guarantees rest on: the wide end of what the readings allow."""
+        every = np.linspace(0, len(self._y) - 1, min(len(self._y), N_FITTED)).astype(int)
+        found = self._about_f.cautious(self._U[every], self._y[every])
+        return self._model(found, self.scale, is_bound=True)
+
+    @cached_property
+    def scores(self) -> Assumptions:
+        """What is most likely, in the judge's units: to score readings by."""
+        return self._model(self._about_f.likely, self.scale).assumptions
 
     @property
     def scale(self) -> float:
         """The judge's unit, in the user's."""
-        return self._about_f.scale if self._plan.B is None else self._plan.B
+        return self._about_f.likely.scale if self._plan.B is None else self._plan.B
 
     @cached_property
-    def _about_f(self) -> Fit:
+    def _about_f(self) -> Fitting:
         """With what is given taken to speak of f itself."""
         is_about_f = self._plan.kernel is not None or self._plan.B is not None
-        return self._fit(0.0) if is_about_f else self._found
+        return self._fitting(0.0) if is_about_f else self._free
 
-    def _fit(self, center: float | None) -> Fit:
-        kernel = self._plan.kernel
-        return fit(
-            self._U[self._kept],
-            self._y[self._kept],
+    def _fitting(self, center: float | None) -> Fitting:
+        kernel, kept = self._plan.kernel, thinned(self._U)
+        return Fitting(
+            self._U[kept],
+            self._y[kept],
             kernel=None if kernel is None else scaled(kernel, 1.0 / self._side),
             noise_std=self._plan.noise_std,
             center=center,
         )
 
-    def _confirmed(self, found: Fit) -> float:
+    def _model(self, found: Fit, scale: float, *, is_bound: bool = False) -> Model:
+        """What was found, in units of `scale`; with B0 = B, if given, where it has to be a bound."""
+        plan, ratio = self._plan, found.scale / scale
+        noise_std = ratio * found.noise_std if plan.noise_std is None else plan.noise_std / scale
         y = np.clip(self._y, -1e150, 1e150)  # beyond, it may overflow
-        return confirmed(self._U, (y - found.center) / found.scale)
-
-    def _model(self, found: Fit, scale: float, B: float, B0: float) -> Model:
-        plan = self._plan
-        noise_std = found.noise_std * found.scale / scale
+        B0 = max(ratio * found.B0, 1.2 * confirmed(self._U, (y - found.center) / scale))
+        B = max(B0, ratio * found.B)
+        if plan.B is not None:
+            B = plan.B / scale
+            B0 = B if is_bound else B0
         limit = B0 + N_SIGMA * noise_std
         assumptions = Assumptions(
             plan.kernel or scaled(found.kernel, self._side),
