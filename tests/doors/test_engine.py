@@ -320,7 +320,7 @@ def test_a_reading_that_was_cut_is_judged_by_what_was_told() -> None:
             assert f"[{low:.3g}, {high:.3g}]" in suspect.evidence[0]
 
 
-@pytest.mark.parametrize(("explore", "C"), [(None, 0.5), (2.0, 1.0)])
+@pytest.mark.parametrize(("explore", "C"), [(None, 0.6), (2.0, 1.0)])
 def test_fast_and_slow_are_drawn_anew_when_a_fit_changes_the_share_of_slow(
     explore: float | None, C: float
 ) -> None:

@@ -423,3 +423,57 @@ def test_layers_reckon_with_initial_readings_and_go_on_exactly(tmp_path: Any) ->
     ub.maximize(Scripted(), BOX, 10, file=file, callbacks=stop, **words)
     resumed = ub.maximize(Scripted(first=5), BOX, 10, file=file, corruption="unknown")
     assert_same_run(whole, resumed)
+
+
+# --- caution -------------------------------------------------------------------------------------
+
+
+def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> None:
+    """The scout believes what is most likely; only the judge is told, and takes the wide end."""
+    words: list[dict[str, Any]] = [
+        {},
+        {"corruption": 0},
+        {"corruption": "unknown"},
+        {"known_or_zero": 1.0},
+    ]
+    runs = [ub.maximize(Scripted(), BOX, 10, seed=0, **each) for each in words]
+    for run in runs[1:]:
+        assert [trial.x.tolist() for trial in run.trials] == [
+            trial.x.tolist() for trial in runs[0].trials
+        ]
+    fitted = runs[0].engine.fitted
+    assert fitted is not None
+    likely, judge = fitted.likely, fitted.judge
+    assert likely.units.center == judge.units.center
+    assert likely.units.scale == judge.units.scale
+    assert judge.assumptions.B0 > likely.assumptions.B0
+    assert runs[0].engine.assumptions == judge.assumptions
+
+
+def test_readings_are_scored_by_what_is_most_likely() -> None:
+    """By the wide end an honest reading would be flagged beside the lie."""
+    run = ub.maximize(Scripted(script={5: 2.5}), BOX, 14, seed=0)
+    fitted = run.engine.fitted
+    assert fitted is not None
+    assert run.engine.algorithm is not None
+    assert fitted.scores == fitted.likely.assumptions
+    cautious = run.engine.algorithm.suspects(units=run.engine.units)
+    assert flagged(run) == [5]
+    assert sum(suspect.is_flagged for suspect in cautious) > 1
+
+
+def test_a_narrow_peak_that_was_not_read_is_mostly_within_the_certificate() -> None:
+    """In none of these runs if the most likely model decides. Nobody can be sure of what is unseen."""
+
+    def spike(x: Any) -> float:
+        return float(1.0 / (1.0 + ((x[0] - 0.3) / 0.03) ** 2) + 0.3 * x[0])
+
+    n_false = 0
+    for seed in (1, 2, 4, 6):
+        run = ub.maximize(Scripted(spike, noise_std=0.01), BOX, 20, seed=seed, corruption=0)
+        assert run.regret_bound is not None
+        assert run.engine.algorithm is not None
+        best = max(spike(x) for x in run.engine.algorithm.candidates.coordinates)
+        assert best - spike(run.x) > 0.5, "else it was read"
+        n_false += best - spike(run.x) > run.regret_bound
+    assert n_false <= 1
