@@ -147,7 +147,7 @@ class Engine:
             scale = 1.0 if self.fitted is None else self.fitted.scale
             return self.seed.choose(t, fast_slow_probabilities(self.plan.known_or_zero / scale))
         if self.plan.corruption == UNKNOWN:
-            return self.seed.choose(t, layer_probabilities(self.n_readings))
+            return self.seed.choose(t, layer_probabilities(self.plan.n_rounds))
         return "main"
 
     @property
