@@ -377,11 +377,12 @@ def test_a_tenth_of_the_readings_may_be_lies_initial_ones_included(n_rounds: int
     assert pytest.approx(0.1 * (50 + n_rounds) * algorithm.assumptions.cap, rel=1e-12) == algorithm.C
 
 
-def test_no_honest_reading_of_a_table_is_called_certain() -> None:
-    """With a tenth of the rounds alone, 23 were, in twenty tables."""
+def test_the_learner_calls_no_honest_reading_of_a_table_certain() -> None:
+    """With a tenth of the rounds alone for a budget, 23 were, in twenty tables."""
     for seed in range(4):
         run, initial = judged(1, seed), readings_with_lies(seed)
-        for suspect in run.suspects:
+        assert run.engine.algorithm is not None
+        for suspect in run.engine.algorithm.suspects():
             if suspect.is_certain and suspect.id <= 50:
                 x, y = initial[suspect.id - 1]
                 assert abs(y - np.sin(5.0 * x[0]) - np.cos(3.0 * x[1])) > 0.5

@@ -92,8 +92,7 @@ class Fitted:
         """What was found, in units of `scale`; with B0 = B, if given, where it has to be a bound."""
         plan, ratio = self._plan, found.scale / scale
         noise_std = ratio * found.noise_std if plan.noise_std is None else plan.noise_std / scale
-        y = np.clip(self._y, -1e150, 1e150)  # beyond, it may overflow
-        B0 = max(ratio * found.B0, 1.2 * confirmed(self._U, (y - found.center) / scale))
+        B0 = max(ratio * found.B0, 1.2 * confirmed(self._U, (self._y - found.center) / scale))
         B = max(B0, ratio * found.B)
         if plan.B is not None:
             B = plan.B / scale
