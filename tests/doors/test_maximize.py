@@ -142,7 +142,8 @@ def test_minimising_is_the_mirror_image_of_maximising(words: dict[str, Any]) -> 
         (1024.0, 0.0, {}),
         (1e-6, 0.25, {}),
         (1e6, -3e7, {}),
-        (3.0, 7.0, {"corruption": 2.0, "noise_std": 0.1, "B": 5.0}),
+        (3.0, 7.0, {"corruption": 2.0, "noise_std": 0.1}),
+        (3.0, 0.0, {"corruption": 2.0, "noise_std": 0.1, "B": 5.0}),
     ],
 )
 def test_another_unit_of_f_asks_the_same_points(a: float, b: float, words: dict[str, float]) -> None:

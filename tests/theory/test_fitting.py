@@ -10,8 +10,8 @@ from scipy.stats import qmc
 
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
-from unbribable.theory import fitting
-from unbribable.theory.fitting import Fit, fit
+from unbribable.theory.fitting import Fit, Fitting, fit
+from unbribable.theory.reading_model import DROP, ReadingModel
 from unbribable.world.test_functions import TEST_FUNCTIONS
 
 NUMBERS = ("center", "scale", "noise_std", "B", "B0")
@@ -65,7 +65,7 @@ def assert_close(a: Fit, b: Fit, rtol: float) -> None:
 def test_the_gradient_of_the_loss_is_that_of_differences(gram: str | None, noise: float | None) -> None:
     rng = np.random.default_rng(1)
     U, y = rng.random((14, 3)), rng.standard_normal(14)
-    model = fitting._Model(U, y, None if gram is None else SquaredExponential(0.4)(U, U), noise)
+    model = ReadingModel(U, y, None if gram is None else SquaredExponential(0.4)(U, U), noise)
     is_kept = np.arange(14) % 5 > 0
     for _ in range(3):
         theta = rng.normal(-0.5, 0.5, len(model.prior))
@@ -79,7 +79,7 @@ def test_screening_sets_aside_what_it_would_if_every_density_were_computed_afres
     U = rng.random((24, 2))
     y = np.sin(5.0 * U[:, 0]) + 0.05 * rng.standard_normal(24)
     y[[3, 8, 15]] += [4.0, -6.0, 3.0]
-    model = fitting._Model(U, y, None, None)
+    model = ReadingModel(U, y, None, None)
     theta = np.log([0.5, 0.7, 1.0, 0.1])
     is_kept = model.screen(theta, np.arange(24) != 5)  # an honest one set aside is taken back
     covariance = model.covariance(Matern(2.5, (0.5, 0.7))(U, U), 1.0, 0.1)
@@ -297,3 +297,85 @@ def test_a_kernel_or_a_noise_that_cannot_be_is_refused() -> None:
         fit(U, y, kernel=Linear(0.1))
     with pytest.raises(ValueError, match="noise_std must be finite and >= 0"):
         fit(U, y, noise_std=-1.0)
+
+
+# --- the wide end ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("entries", "sign"), [([0, 1], -1.0), ([2], 1.0), ([3], 1.0)])
+def test_a_wide_end_is_as_far_as_the_readings_allow(entries: list[int], sign: float) -> None:
+    """Against the loss on a ladder of steps, its other entries at their best by another method."""
+    U, y = readings("branin", 24, seed=0)
+    model = ReadingModel(U, (y - np.median(y)) / y.std(), None, None)
+    theta, is_kept = model.solve()
+    best, rest = model.loss(theta, is_kept)[0], np.setdiff1d(np.arange(4), entries)
+
+    def profile(step: float) -> float:
+        moved = theta.copy()
+        moved[entries] += sign * step
+
+        def loss(other: Floats) -> float:
+            moved[rest] = np.clip(other, *model.prior[rest, 2:].T)
+            return model.loss(moved, is_kept)[0]
+
+        return float(minimize(loss, theta[rest], method="Nelder-Mead").fun)
+
+    step = float((model.wide_end(theta, is_kept, entries, sign) - theta)[entries[0]]) * sign
+    assert 0.1 < step < 3.9
+    assert profile(step - 0.07) < best + DROP < profile(step + 0.14)
+
+
+@pytest.mark.parametrize("name", ["forrester", "branin"])
+def test_caution_widens_and_keeps_center_and_scale(name: str) -> None:
+    for seed in range(3):
+        U, y = readings(name, 20, seed)
+        fitting = Fitting(U, y)
+        likely, cautious = fitting.likely, fitting.cautious(U, y)
+        assert (cautious.center, cautious.scale) == (likely.center, likely.scale)
+        assert isinstance(likely.kernel, Matern)
+        assert isinstance(cautious.kernel, Matern)
+        assert np.all(np.less(cautious.kernel.lengthscale, likely.kernel.lengthscale))
+        assert cautious.noise_std > 1.2 * likely.noise_std
+        assert cautious.B >= likely.B
+        assert cautious.B0 >= likely.B0
+
+
+def test_caution_covers_a_peak_that_was_not_read() -> None:
+    """A slope with noise, and between the points a bump three times its range."""
+    U = np.linspace(0.0, 1.0, 9)[:, None]
+    y = U[:, 0] + 0.02 * np.random.default_rng(0).standard_normal(9)
+    fitting = Fitting(U, y)
+    need = (3.0 - fitting.likely.center) / fitting.likely.scale
+    assert fitting.likely.B0 < need < fitting.cautious(U, y).B0
+
+
+def test_the_cautious_noise_is_seldom_far_below_the_true_one_and_never_far_above() -> None:
+    """All readings tell it, also those that a fit of the shape leaves out: 40 around the maximum."""
+    ratios = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        U = np.concatenate([rng.random((8, 1)), 0.3 + 0.02 * rng.standard_normal((40, 1))])
+        y = np.sin(5.0 * U[:, 0]) + 0.1 * rng.standard_normal(48)
+        found = Fitting(U[:10], y[:10]).cautious(U, y)
+        ratios.append(found.noise_std * found.scale / 0.1)
+    assert np.mean(np.array(ratios) < 0.9) <= 0.1
+    assert 0.7 < min(ratios) < max(ratios) < 2.0
+
+
+@pytest.mark.parametrize("noise_std", [0.0, 0.3])
+def test_caution_keeps_what_is_given(noise_std: float) -> None:
+    U, y = readings("forrester", 12, seed=0)
+    kernel = SquaredExponential(0.2)
+    found = Fitting(U, y, kernel=kernel, noise_std=noise_std, center=0.0).cautious(U, y)
+    assert found.kernel is kernel
+    assert found.center == 0.0
+    assert found.noise_std * found.scale == pytest.approx(noise_std, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 20])
+def test_caution_is_usable_with_few_or_equal_readings_and_huge_lies(n: int) -> None:
+    U = np.random.default_rng(n).random((n, 2))
+    for y in (np.zeros(n), np.arange(float(n)), np.append(np.sin(np.arange(n - 1.0)), 1e300)):
+        found = Fitting(U, y).cautious(U, y)
+        assert all(math.isfinite(getattr(found, name)) for name in NUMBERS)
+        assert 1.0 <= found.B0 <= found.B

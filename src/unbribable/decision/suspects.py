@@ -68,7 +68,11 @@ class Suspect:
 
 
 def suspects(
-    algorithm: "Algorithm", *, flagged_only: bool = False, units: Units = MODEL_UNITS
+    algorithm: "Algorithm",
+    *,
+    flagged_only: bool = False,
+    units: Units = MODEL_UNITS,
+    scored_by: Assumptions | None = None,
 ) -> tuple[Suspect, ...]:
     """Every reading told, the most suspicious first. Looks only: nothing is dropped or changed.
 
@@ -99,6 +103,7 @@ def suspects(
         algorithm: With its readings.
         flagged_only: Leave out the readings that are not flagged.
         units: In which to say everything.
+        scored_by: Kernel, noise, B and B0 for the score, where they differ from what is assumed.
 
     Returns:
         Certain ones first, then by score. The scores do not depend on the order of telling.
@@ -109,10 +114,11 @@ def suspects(
     points, x = _points(algorithm)
     y, lams = np.array([(reading.y, reading.lam) for reading in readings]).T
     assumed, t = algorithm.assumptions, algorithm.t
-    noise_std = assumed.noise_std * np.sqrt(lams / assumed.lam)
-    order = np.lexsort((noise_std, y, *points.T))  # what follows is then the same in any order
-    points, x, y, noise_std = points[order], x[order], y[order], noise_std[order]
-    model = _model(points, y, noise_std, assumed)
+    scored_by = assumed if scored_by is None else scored_by
+    quality = np.sqrt(lams / assumed.lam)
+    order = np.lexsort((quality, y, *points.T))  # what follows is then the same in any order
+    points, x, y, noise_std = points[order], x[order], y[order], assumed.noise_std * quality[order]
+    model = _model(points, y, scored_by.noise_std * quality[order], scored_by)
     group, noise_var = model.group, model.noise_var
     expected, sd = robust_predictions(model)
     residual = y - expected

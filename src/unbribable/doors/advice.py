@@ -3,23 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
-from unbribable.decision.units import Units
+from unbribable.decision.suspects import Suspect, suspects
 from unbribable.doors.engine import Engine
-from unbribable.doors.scout import Scout
+from unbribable.doors.plan import Plan
 from unbribable.model.checks import Floats
 
 CONDITIONAL = (
-    "Kernel, noise, B and B0 were fitted to the readings, not known before them: what is guaranteed "
-    "is so on condition that they are right."
+    "not known before them: what is guaranteed is so on condition that they are right, and its "
+    "probability is what it would be had they been known. docs/results.md has how often fitted runs "
+    "missed."
 )
 
 HEURISTIC = (
     "The point was chosen by a heuristic: the best lower bound on the readings that do not look like "
     "lies."
 )
+N_DOUBTED = 2000
+"""Readings that are all compared with each other to advise, at most: that costs O(m^3)."""
+
 HOLDS = "What follows holds for it all the same."
 
 
@@ -34,10 +36,10 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     current = settled(engine)
     if current is None:
         return None
-    algorithm, units, scout = current
+    algorithm, units, scout = current.algorithm, current.units, current.scout
+    assert algorithm is not None
     if scout is None and among is not None:
-        scout = Scout(engine.domain, algorithm.assumptions, beta=2.0)
-        scout.learn([(told.t, told.u, units.to_model(told.y)) for told in engine.told])
+        scout = current.scouting(2.0)
     x = None if scout is None else scout.incumbent(among)
     if x is None and among is not None:
         return None
@@ -45,9 +47,50 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     if scout is not None:
         how = HEURISTIC if best.regret_bound is None else f"{HEURISTIC} {HOLDS}"
         best = replace(best, rule="scout", guarantee=f"{how} {best.guarantee}")
-    if best.regret_bound is not None and engine.is_fitted:
-        best = replace(best, guarantee=f"{best.guarantee} {CONDITIONAL}")
+    if best.regret_bound is not None:
+        words = [best.guarantee, overdrawn(current, best)]
+        words.append(origin(engine.plan) if engine.is_fitted else "")
+        best = replace(best, guarantee=" ".join(filter(None, words)))
     return best
+
+
+def origin(plan: Plan) -> str:
+    """Which of the assumptions were given, and which were fitted; nothing where all were given whole."""
+    if plan.assumptions is not None:
+        return ""
+    given = [name for name in ("kernel", "noise", "B") if name not in plan.fitted]
+    if plan.B is not None:
+        given[-1] = "B (so B0 = B)"
+    words = [f"{_listed(given)} given."] if given else []
+    if plan.fitted:
+        words.append(f"{_listed(plan.fitted)} fitted to the readings, {CONDITIONAL}")
+    return " ".join(words)
+
+
+def overdrawn(engine: Engine, best: Recommendation) -> str:
+    """A warning where the readings that look like lies are off by more than the guarantee allows for.
+
+    Not beyond N_DOUBTED readings.
+    """
+    if len(engine.told) > N_DOUBTED:
+        return ""
+    C = engine.units.scale * getattr(engine.algorithm, "C", 0.0)
+    if best.levels:
+        C = next(level.C for level in best.levels if level.regret_bound is not None)
+    off = sum(abs(suspect.residual) for suspect in _scored(engine) if suspect.is_flagged)
+    if off <= C:
+        return ""
+    word = "corruption" if engine.plan.known_or_zero is None else "known_or_zero"
+    return (
+        f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the guarantee "
+        f"allows for: if they are lies, it does not hold; state a larger {word}=."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """ "Kernel was", "Kernel and B were"."""
+    words = " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
+    return f"{words[0].upper()}{words[1:]} {'were' if len(names) > 1 else 'was'}"
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -58,11 +101,11 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
     current = settled(engine)
     if current is None:
         return ()
-    algorithm, units, _ = current
+    units = current.units
     raw = {told.t: told.y for told in engine.told}
     low, high = units.interval(-units.limit, units.limit)
     found = []
-    for suspect in algorithm.suspects(units=units):
+    for suspect in _scored(current):
         y = raw[suspect.id]
         if not low <= y <= high:
             residual = y - suspect.expected
@@ -89,24 +132,31 @@ def assumed(engine: Engine) -> str:
     current = settled(engine)
     if current is None:
         return "None yet: there is no reading to fit them to."
-    algorithm, units, _ = current
+    found, units = current.assumptions, current.units
+    assert found is not None
     return (
-        f"{algorithm.assumptions.in_words(is_fitted=True)} Here f and the readings are counted from "
+        f"{found.in_words(is_fitted=engine.is_fitted)} Here f and the readings are counted from "
         f"{units.center:.6g} in units of {units.scale:.6g}, and readings beyond +-{units.limit:.4g} of "
-        f"these are cut there. {CONDITIONAL}"
+        f"these are cut there. {origin(engine.plan)}"
     )
 
 
-def settled(engine: Engine) -> tuple[Algorithm, Units, Scout | None] | None:
-    """The engine's algorithm, or one fitted to what there is where the design is not finished."""
+def _scored(engine: Engine) -> tuple[Suspect, ...]:
+    """Scores by what is most likely; what is certain, by what guarantees rest on."""
+    assert engine.algorithm is not None
+    likely = None if engine.fitted is None else engine.fitted.scores
+    return suspects(engine.algorithm, units=engine.units, scored_by=likely)
+
+
+def settled(engine: Engine) -> Engine | None:
+    """The engine, or, before its design is finished, one that is fitted to what there is."""
     if not engine.told:
         return None
-    if engine.algorithm is None:
+    if not engine.is_ready:
         plan = replace(engine.plan, n_init=len(engine.told))
         early = Engine(engine.domain, plan, engine.seed)
         for told in engine.told:
             early.tell(told.t, told.x, told.y, told.drawn, told.is_foreign)
         early.lost = engine.lost
         engine = early
-    assert engine.algorithm is not None
-    return engine.algorithm, engine.units, engine.scout
+    return engine

@@ -1,5 +1,6 @@
 """Initial design, fit, then an algorithm: the loop behind `maximize` and the Optuna sampler."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,26 +14,17 @@ from unbribable.decision.fast_slow import FastSlowGPUCB, fast_slow_probabilities
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB, layer_probabilities
 from unbribable.decision.units import Units
-from unbribable.doors.plan import DELTA, SHARE, UNKNOWN, Plan
+from unbribable.doors.fitted import Fitted, Model
+from unbribable.doors.plan import SHARE, UNKNOWN, Plan
 from unbribable.doors.scout import Scout
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
-from unbribable.model.kernels import Kernel, Matern, SquaredExponential
+from unbribable.model.kernels import Matern, SquaredExponential
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.fitting import fit
-
-LAM = 0.01
-"""Smallest fictitious noise of a fitted model: below it, posteriors drift in float64."""
-
-N_FITTED = 160
-"""Readings that a fit uses, at most."""
 
 N_NEAR = 32
 """Points without a reading, the last ones, that also count as pending."""
-
-N_SIGMA = 6.0
-"""Readings beyond B0 by that many noise_std are cut there, in a fitted model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +67,7 @@ class Engine:
         self.seed = Seed.of(seed)
         self.told: list[Told] = []
         self.lost: dict[int, bool] = {}
-        self.is_fitted = plan.assumptions is None
+        self.is_fitted = bool(plan.fitted)
         self.n_design = plan.n_design(domain.d)
         self._start = Candidates(domain)
         if plan.assumptions is not None:
@@ -92,9 +84,8 @@ class Engine:
                     "kernel on a Grid must be a Matern or a SquaredExponential, any other one needs "
                     f"assumptions=..., got kernel={plan.kernel!r}"
                 )
-        self._fitted_at = -1
-        self._units = Units(sign=plan.sign)
-        self._assumptions: Assumptions | None = None
+        self._fitted_at = self._counted = -1
+        self._fitted: Fitted | None = None
         self._algorithm: Algorithm | None = None
         self._scout: Scout | None = None
 
@@ -119,7 +110,7 @@ class Engine:
         others = [*others, *avoid[-N_NEAR:]]
         avoid = self._avoided(avoid)
         drawn = drawn or self.drawn(t)
-        if self.assumptions is None:
+        if not self.is_ready:
             u = self._design(t, avoid)
         elif self.scout is not None:
             u = self.scout.choose(t, others, avoid)
@@ -151,58 +142,85 @@ class Engine:
         None where it is not known before the fit: the share of slow in Fast-Slow depends on it.
         """
         if self.plan.known_or_zero is not None:
-            if self.assumptions is None:
+            if not self.is_ready:
                 return None
-            draws = fast_slow_probabilities(self.plan.known_or_zero / self.units.scale)
-            return self.seed.choose(t, draws)
+            scale = 1.0 if self.fitted is None else self.fitted.scale
+            return self.seed.choose(t, fast_slow_probabilities(self.plan.known_or_zero / scale))
         if self.plan.corruption == UNKNOWN:
             return self.seed.choose(t, layer_probabilities(self.plan.n_rounds))
         return "main"
 
     @property
-    def assumptions(self) -> Assumptions | None:
-        """In model units: the user's, or fitted to the readings; None before there are enough."""
+    def is_ready(self) -> bool:
+        """Whether there is a model: always where it is assumed, else once the design is read."""
+        return len(self.told) >= self.n_design
+
+    @property
+    def n_readings(self) -> int:
+        """Readings there are and will be: the rounds planned, and those whose points the user chose.
+
+        Where more were told, as many, in steps of an eighth: learners that depend on it begin anew.
+        """
+        n_foreign = sum(told.is_foreign for told in self.told)
+        n_told = last_fit_point(len(self.told), 0, n_last=math.inf)
+        return max(self.plan.n_rounds + n_foreign, n_told or 0)
+
+    @property
+    def fitted(self) -> Fitted | None:
+        """What was fitted to the readings; None before there are enough, and where all was assumed."""
         at = last_fit_point(len(self.told), self.n_design)
-        if at is None:
+        if at is None or self.plan.assumptions is not None:
             return None
-        if self.plan.assumptions is not None:
-            return self.plan.assumptions
         if at != self._fitted_at:
-            self._assumptions = self._fit(self.told[:at])
+            self._fitted = self._fit(self.told[:at])
             self._algorithm = self._scout = None
             self._fitted_at = at  # last, so that an interrupt leaves nothing half done
-        return self._assumptions
+        return self._fitted
+
+    @property
+    def assumptions(self) -> Assumptions | None:
+        """What guarantees rest on, in model units: the user's, or fitted; None before that."""
+        if not self.is_ready:
+            return None
+        return self.plan.assumptions if self.fitted is None else self.fitted.judge.assumptions
 
     @property
     def units(self) -> Units:
         """The user's units against the model's."""
-        return self._units if self.assumptions is not None else Units(sign=self.plan.sign)
+        return Units(sign=self.plan.sign) if self.fitted is None else self.fitted.judge.units
 
     @property
     def algorithm(self) -> Algorithm | None:
         """The learner whose bounds hold, with all that was told; None before there is a model."""
         if self.assumptions is None:
             return None
-        if self._algorithm is None:
+        units, is_redrawn = self.units, self._is_redrawn
+        if self._algorithm is None or (self._is_counted and self._counted != self.n_readings):
             self._algorithm = self._new_algorithm()
+            self._counted = self.n_readings
         for t, because_of_value in self.lost.items():
             self._algorithm.lose(t, because_of_value=because_of_value)
         for told in self.told[len(self._algorithm.readings) :]:
-            y, drawn = self.units.to_model(told.y), None if self._is_redrawn else told.drawn
+            y, drawn = units.to_model(told.y), None if is_redrawn else told.drawn
             self._algorithm.learn(told.t, told.x, y, drawn=drawn, is_foreign=told.is_foreign)
         return self._algorithm
 
     @property
     def scout(self) -> Scout | None:
         """The player that chooses; None where the algorithm itself does, and before there is a model."""
-        assumptions, beta = self.assumptions, self.plan.explore
-        if assumptions is None or beta is None:
+        if not self.is_ready or self.plan.explore is None:
             return None
+        model = self._likely  # first: a new fit is a new scout's
         if self._scout is None:
-            self._scout = Scout(self.domain, assumptions, beta)
-        rest = self.told[self._scout.n_readings :]
-        self._scout.learn([(told.t, told.u, self.units.to_model(told.y)) for told in rest])
+            self._scout = Scout(self.domain, model.assumptions, self.plan.explore)
+        self._catch_up(self._scout, model.units)
         return self._scout
+
+    def scouting(self, beta: float) -> Scout:
+        """Another scout, which has read the same; there must be a model."""
+        scout = Scout(self.domain, self._likely.assumptions, beta)
+        self._catch_up(scout, self._likely.units)
+        return scout
 
     def domain_point(self, x: Any) -> Floats:
         """A point in the user's units, checked (and snapped, where not every point exists)."""
@@ -215,12 +233,34 @@ class Engine:
     # --- inside --------------------------------------------------------------------------------
 
     @property
-    def _is_redrawn(self) -> bool:
-        """Whether what was noted about a draw does not count: the share of slow changes with a fit.
+    def _likely(self) -> Model:
+        """What to choose by."""
+        if self.fitted is not None:
+            return self.fitted.likely
+        assert self.plan.assumptions is not None
+        return Model(self.plan.assumptions, Units(sign=self.plan.sign))
 
-        Its budget holds for draws made with one share, so all are made with the share it has now.
+    def _catch_up(self, scout: Scout, units: Units) -> None:
+        rest = self.told[scout.n_readings :]
+        scout.learn([(told.t, told.u, units.to_model(told.y)) for told in rest])
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether the learner depends on the number of readings."""
+        return self.plan.known_or_zero is None and self.plan.corruption in (None, UNKNOWN)
+
+    @property
+    def _is_redrawn(self) -> bool:
+        """Whether what was noted about a draw does not count, since the shares are others now.
+
+        That of slow changes with a fit, the number of layers with that of the readings. A budget holds
+        for draws made with one share, so all are made with the share it has now.
         """
-        return self.is_fitted and self.plan.known_or_zero is not None
+        if self.plan.known_or_zero is not None:
+            return self.plan.assumptions is None
+        if self.plan.corruption != UNKNOWN:
+            return False
+        return layer_probabilities(self.n_readings) != layer_probabilities(self.plan.n_rounds)
 
     def _avoided(self, lost: Sequence[Floats]) -> list[Floats]:
         """Of the points without a reading those that gave none more often than they gave one.
@@ -258,28 +298,10 @@ class Engine:
         low, high = self.domain.points.min(axis=0), self.domain.points.max(axis=0)
         return low, np.where(high > low, high - low, 1.0)
 
-    def _fit(self, told: Sequence[Told]) -> Assumptions:
-        """Assumptions fitted to these readings, and the units that go with them."""
-        plan = self.plan
+    def _fit(self, told: Sequence[Told]) -> Fitted:
         low, side = self._range()
         U = (np.array([one.u for one in told]) - low) / side
-        kept = thinned(U)
-        y = plan.sign * np.array([one.y for one in told])
-        kernel = None if plan.kernel is None else _scaled(plan.kernel, 1.0 / side)
-        found = fit(U[kept], y[kept], kernel=kernel, noise_std=plan.noise_std)
-        model = (y - found.center) / found.scale
-        B0 = max(found.B0, 1.2 * confirmed(U, model))
-        limit = B0 + N_SIGMA * found.noise_std
-        self._units = Units(plan.sign * found.center, found.scale, plan.sign, limit)
-        return Assumptions(
-            plan.kernel or _scaled(found.kernel, side),
-            B=max(B0, found.B) if plan.B is None else plan.B / found.scale,
-            B0=B0,
-            noise_std=found.noise_std,
-            lam=max(LAM, found.noise_std**2),
-            delta=DELTA if plan.delta is None else plan.delta,
-            c_max=2.0 * limit,
-        )
+        return Fitted(self.plan, U, np.array([one.y for one in told]), side)
 
     def _new_algorithm(self) -> Algorithm:
         plan, scale, assumed, domain = self.plan, self.units.scale, self.assumptions, self.domain
@@ -287,66 +309,26 @@ class Engine:
         if plan.known_or_zero is not None:
             return FastSlowGPUCB(domain, assumed, C=plan.known_or_zero / scale, seed=self.seed)
         if plan.corruption == UNKNOWN:
-            return LayeredGPUCB(domain, assumed, T=plan.n_rounds, seed=self.seed)
+            return LayeredGPUCB(domain, assumed, T=self.n_readings, seed=self.seed)
         if plan.corruption == 0:
             return GPUCB(domain, assumed)
         if plan.corruption is None:
-            return RobustGPUCB(domain, assumed, C=SHARE * plan.n_rounds * assumed.cap)
+            return RobustGPUCB(domain, assumed, C=SHARE * self.n_readings * assumed.cap)
         return RobustGPUCB(domain, assumed, C=float(plan.corruption) / scale)
 
 
-def last_fit_point(n: int, n_design: int) -> int | None:
+def last_fit_point(n: int, n_design: int, n_last: float = 512) -> int | None:
     """The last number of readings, at most n, at which the model is fitted; None before the first.
 
     From n_design on after every reading up to 64, then each time their number has grown by an
-    eighth; the first number beyond 512 is the last.
+    eighth; the first number beyond n_last is the last.
     """
     if n < n_design:
         return None
     at = following = n_design
     while following <= n:
         at = following
-        if at > 512:
+        if at > n_last:
             break
         following = at + (1 if at < 64 else at // 8)
     return at
-
-
-def confirmed(U: Floats, y: Floats) -> float:
-    """The largest |value| that two readings of one point reach on the same side; 0 without repeats.
-
-    What was read twice is no lie that a fit may cut off.
-    """
-    largest = 0.0
-    _, group = np.unique(U, axis=0, return_inverse=True)
-    for k in np.flatnonzero(np.bincount(group.reshape(-1)) > 1):
-        values = np.sort(y[group.reshape(-1) == k])
-        largest = max(largest, float(values[-2]), float(-values[1]))
-    return largest
-
-
-def thinned(U: Floats) -> list[int]:
-    """The readings to fit to: in their order, those with fewer than three kept ones close by.
-
-    A run gathers at the maximum. There readings are alike, and would make the rest of the function
-    look like lies. Close: within a twentieth of the unit cube's diagonal. Of what is left, N_FITTED
-    at most, evenly spread over the rounds: a fit costs O(n^3).
-    """
-    kept: list[int] = []
-    reach = 0.05 * np.sqrt(U.shape[1])
-    for k, u in enumerate(U):
-        if (np.linalg.norm(U[kept] - u, axis=1) < reach).sum() < 3:
-            kept.append(k)
-    if len(kept) > N_FITTED:
-        kept = [kept[k] for k in np.linspace(0, len(kept) - 1, N_FITTED).astype(int)]
-    return kept
-
-
-def _scaled(kernel: Kernel, side: Floats) -> Kernel:
-    """A kernel of the unit cube on a box with these sides."""
-    if np.all(side == 1.0):
-        return kernel
-    if isinstance(kernel, Matern):
-        return Matern(kernel.nu, tuple(np.asarray(kernel.lengthscale) * side))
-    assert isinstance(kernel, SquaredExponential)  # others were refused on a Grid
-    return SquaredExponential(tuple(np.asarray(kernel.lengthscale) * side))

@@ -71,16 +71,16 @@ def maximize(
             from name to bounds such as {"x": (0.0, 1.0), "n": Whole(1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
         corruption: What lies add up to at most, in absolute value: a number (Algorithm 1), 0 for none
-            (GP-UCB), "unknown" (Algorithm 3). None: a tenth of the rounds may be lies of any
-            size (Algorithm 1).
+            (GP-UCB), "unknown" (Algorithm 3). None: a tenth of all readings, initial ones
+            included, may be lies of any size (Algorithm 1).
         known_or_zero: Instead of corruption: either there is none, or at most this (Algorithm 2).
         direction: "maximize" or "minimize".
         assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
             readings of an initial design by a criterion that single lies hardly move, and again as
             there are more of them; the guarantee is then conditional on the fit.
-        kernel: Kept while the rest is fitted; on a box it sees the unit cube.
+        kernel: Of f itself, kept while the rest is fitted; on a box it sees the unit cube.
         noise_std: Kept while the rest is fitted.
-        B: Bound on the RKHS norm, kept while the rest is fitted.
+        B: Bound on the RKHS norm of f itself, and so on |f|, kept while the rest is fitted.
         delta: Probability with which the guarantee may fail, 0.1 by default; assumptions say their own.
         n_init: Readings of the initial design, 2 d + 4 by default; none where assumptions are given.
         explore: Points are chosen by a scout that maximises mean + explore * standard deviation over

@@ -28,7 +28,7 @@ class Plan:
     """How a run is to be done. Amounts are in the units of the readings.
 
     Exactly one learner follows: `corruption` 0 is GP-UCB; a number is Algorithm 1; None is Algorithm 1
-    with room for lies of any size in a tenth of the rounds; "unknown" is Algorithm 3;
+    with room for lies of any size in a tenth of all readings; "unknown" is Algorithm 3;
     `known_or_zero` is Algorithm 2.
     """
 
@@ -96,6 +96,14 @@ class Plan:
         if self.assumptions is not None:
             return 0
         return min(2 * d + 4, max(1, self.n_rounds // 2))
+
+    @property
+    def fitted(self) -> tuple[str, ...]:
+        """What a guarantee rests on and the user did not give. Where B is given, |f| <= B0 = B."""
+        if self.assumptions is not None:
+            return ()
+        given = {"kernel": self.kernel, "noise": self.noise_std, "B": self.B, "B0": self.B}
+        return tuple(name for name, value in given.items() if value is None)
 
     @property
     def sign(self) -> float:

@@ -79,8 +79,9 @@ class UnbribableSampler(BaseSampler):
     chooses among the complete trials that meet them.
 
     Args:
-        n_trials: Trials that are intended, complete ones of all processes. With corruption=None a tenth
-            of them may be lies; with "unknown" it decides about the number of layers.
+        n_trials: Trials that are intended, complete ones of all processes; those that were added,
+            enqueued or proposed by another sampler come on top. With corruption=None a tenth
+            of all may be lies; with "unknown" their number decides about that of the layers.
         corruption: What lies add up to at most, in absolute value: a number (Algorithm 1), 0 for none
             (GP-UCB), "unknown" (Algorithm 3). None: a tenth of the trials may be lies of any size
             (Algorithm 1).
@@ -91,7 +92,8 @@ class UnbribableSampler(BaseSampler):
         kernel: Kept while the rest is fitted. It sees the unit cube, parameters in the alphabetical
             order of their names; a choice among more than two takes one coordinate each.
         noise_std: Kept while the rest is fitted.
-        B: Bound on the RKHS norm, kept while the rest is fitted.
+        B: Bound on the RKHS norm of the objective, and so on its absolute value, kept while the rest
+            is fitted.
         delta: Probability with which the guarantee may fail, 0.1 by default; assumptions say their own.
         n_init: Trials of the initial design, 2 d + 4 by default; none where assumptions are given.
         explore: Points are chosen by a scout that maximises mean + explore * standard deviation over

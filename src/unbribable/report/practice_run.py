@@ -82,7 +82,8 @@ def run_of(source: Result | Algorithm) -> Run:
     told = [(one.t, one.y) for one in engine.told]
     x = np.array([one.x for one in engine.told])
     readings = _readings(told, x, source.suspects, engine.plan.sign)
-    algorithm, units = current[:2]
+    algorithm, units = current.algorithm, current.units
+    assert algorithm is not None
     return Run(algorithm, units, source.space, readings, source.suspects, best_now, engine.is_fitted)
 
 

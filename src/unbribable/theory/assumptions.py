@@ -85,13 +85,27 @@ class Assumptions:
         }
 
     def in_words(self, *, is_fitted: bool = False) -> str:
-        """The assumptions as sentences a user can check against their problem."""
-        how = "were fitted to the readings" if is_fitted else "were fixed before the data"
+        """The assumptions as sentences a user can check against their problem.
+
+        Args:
+            is_fitted: Whether any of them was chosen by looking at the readings they speak about.
+        """
         cap = "is not capped" if math.isinf(self.cap) else f"is at most {self.cap:g}"
-        return (
+        words = (
             f"f lies in the RKHS of {self.kernel!r} with norm at most B={self.B:g}, and |f| is at "
             f"most B0={self.B0:g}. The noise of a reading, given all before it, is sub-Gaussian "
-            f"with scale {self.noise_std:g}. A single lie {cap}. Kernel, lam={self.lam:g} and B "
-            f"{how}, and no reading is kept or dropped because of its value. "
+            f"with scale {self.noise_std:g}. A single lie {cap}. "
+        )
+        if is_fitted:
+            return words + (
+                f"lam={self.lam:g}. No reading is kept or dropped because of its value. Had all this "
+                "been known before the data, what is claimed would fail with probability at most "
+                f"delta={self.delta:g}. Some of it was fitted to the very readings it judges, and no "
+                "bound on the failures is proven then. They were measured (docs/results.md): a share "
+                "of the runs on the functions there, not a probability for yours."
+            )
+        return words + (
+            f"Kernel, lam={self.lam:g} and B were fixed before the data, and no reading is kept or "
+            "dropped because of its value. "
             f"Under these, what is claimed fails with probability at most delta={self.delta:g}."
         )

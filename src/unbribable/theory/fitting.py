@@ -1,45 +1,21 @@
-"""Defaults for what the user did not say, fitted to readings some of which may be lies.
-
-The model, in robust units of the readings (ours): a reading is y = c + s (f(x) + noise), f ~ GP(0, k),
-or a lie, whose log density is -cost whatever its value. Center, s, lengthscales, noise and which
-readings are lies are chosen together, by coordinate ascent on their joint density. So a lie costs a
-constant at most, however large it is; one that looks like f is not noticed.
-"""
+"""Defaults for what the user did not say, fitted to readings some of which may be lies."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cholesky
-from scipy.linalg.lapack import dpotri
-from scipy.optimize import minimize
-from scipy.spatial.distance import cdist
 
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats
 from unbribable.model.kernels import Kernel, Matern
-
-LIE_RATE_MAX = 0.25
-"""Share of the readings that may be set aside as lies (one of three or more always may)."""
+from unbribable.theory.reading_model import CENTER_STD, ReadingModel
 
 B_FACTOR = 2.0
 """Safety factor of the guess of B."""
 
 B0_FACTOR = 3.0
 """Safety factor of the guess of B0."""
-
-# Mean and standard deviation of the normal prior, and limits, of logarithms in robust units.
-_SCALE_PRIOR = (0.5, 1.5, -3.0, 8.0)
-_NOISE_PRIOR = (-2.2, 1.0, -7.0, 3.0)
-_CENTER_STD = 1.0
-_GROSS = 30.0
-"""Distance from the median beyond which a reading starts as a lie, in robust units."""
-_STARTS = ((0.2, 10.0, 0.2), (1.0, 10.0, 0.2), (0.3, 2.0, 0.1), (1.0, 2.0, 0.1))
-"""Lengthscale / sqrt(d), s and noise. A large s sees few lies at first, a small one many."""
-_N_ROUNDS = 6
-_N_STEPS_FIRST, _N_STEPS_LAST = 15, 100
-_JITTER = 1e-6
 
 
 @dataclass(frozen=True)
@@ -59,8 +35,8 @@ class Fit:
     robust standard deviation of the readings where that is more; at least 1."""
 
 
-def fit(U: Floats, y: Floats, *, kernel: Kernel | None = None, noise_std: float | None = None) -> Fit:
-    """Fit center, scale, kernel and noise to readings some of which may be lies.
+class Fitting:
+    """Fits center, scale, kernel and noise to readings some of which may be lies.
 
     The same readings give the same fit. Where seven tenths of the readings are equal, nothing is
     known about scale, kernel and noise: then the fit is the middle of the prior.
@@ -70,231 +46,138 @@ def fit(U: Floats, y: Floats, *, kernel: Kernel | None = None, noise_std: float 
         y: Their readings in any unit, (n,).
         kernel: Kept if given; otherwise Matern(2.5), one lengthscale per coordinate.
         noise_std: Standard deviation of the noise in the unit of y, kept if given.
+        center: In the unit of y, kept if given.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
     """
-    X, y = checks.array("U", U, ndim=2), checks.array("y", y, ndim=1)
-    if not X.size or len(X) != len(y):
-        raise ValueError(
-            f"U must be (n, d) and y (n,) with n, d >= 1, got shapes {X.shape} and {y.shape}"
+
+    def __init__(
+        self,
+        U: Floats,
+        y: Floats,
+        *,
+        kernel: Kernel | None = None,
+        noise_std: float | None = None,
+        center: float | None = None,
+    ) -> None:
+        X, y = checks.array("U", U, ndim=2), checks.array("y", y, ndim=1)
+        if not X.size or len(X) != len(y):
+            raise ValueError(
+                f"U must be (n, d) and y (n,) with n, d >= 1, got shapes {X.shape} and {y.shape}"
+            )
+        if X.min() < -1e-9 or X.max() > 1.0 + 1e-9:
+            raise ValueError(f"U must lie in the unit cube, got entries from {X.min()} to {X.max()}")
+        if kernel is not None:
+            if not isinstance(kernel, Kernel):
+                raise TypeError(f"kernel must be a Kernel, got kernel={kernel!r}")
+            kernel.check(X)
+        if noise_std is not None:
+            noise_std = checks.real("noise_std", noise_std, at_least=0.0)
+        y = np.clip(y, -1e150, 1e150)  # beyond, differences overflow
+        self._kernel = kernel
+        self._origin, self._unit, self._is_flat = _location_and_scale(y, center)
+        self._model = ReadingModel(
+            X,
+            np.zeros(len(y)) if self._is_flat else self._robust(y),
+            None if kernel is None else kernel(X, X),
+            None if noise_std is None else noise_std / self._unit,
+            CENTER_STD if center is None else 0.0,
         )
-    if X.min() < -1e-9 or X.max() > 1.0 + 1e-9:
-        raise ValueError(f"U must lie in the unit cube, got entries from {X.min()} to {X.max()}")
-    if kernel is not None:
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"kernel must be a Kernel, got kernel={kernel!r}")
-        kernel.check(X)
-    if noise_std is not None:
-        noise_std = checks.real("noise_std", noise_std, at_least=0.0)
-    y = np.clip(y, -1e150, 1e150)  # beyond, differences overflow
-    median, unit, is_flat = _location_and_scale(y)
-    model = _Model(
-        X,
-        np.zeros(len(y)) if is_flat else np.clip((y - median) / unit, -1e9, 1e9),
-        None if kernel is None else kernel(X, X),
-        None if noise_std is None else noise_std / unit,
-    )
-    theta, is_kept = model.prior[:, 0], np.ones(len(y), dtype=bool)
-    if not is_flat:
-        theta, is_kept = model.solve()
-    lengthscales, scale, noise = model.unpack(theta)
-    gram = model.gram_of(lengthscales)
-    alpha = model.precision(model.covariance(gram, scale, noise), is_kept) @ model.y
-    mean = scale * gram @ alpha  # posterior mean of f at the points
-    norm = math.sqrt(max(scale * float(alpha @ mean), 0.0))
-    B0 = max(1.0, B0_FACTOR * max(float(np.abs(mean).max()), 1.0 / scale))
-    return Fit(
-        center=median + unit * _CENTER_STD**2 * float(alpha.sum()),
-        scale=unit * scale,
-        kernel=Matern(2.5, tuple(lengthscales.tolist())) if kernel is None else kernel,
-        noise_std=noise / scale,
-        B=max(B0, B_FACTOR * norm),
-        B0=B0,
-    )
+
+    @cached_property
+    def likely(self) -> Fit:
+        """What is most likely."""
+        theta = self._solution[0]
+        lengthscales, scale, noise = self._model.unpack(theta)
+        alpha, mean, norm = self._posterior(theta)
+        B0 = max(1.0, B0_FACTOR * max(float(np.abs(mean).max()), 1.0 / scale))
+        return Fit(
+            center=self._origin + self._unit * self._model.center_std**2 * float(alpha.sum()),
+            scale=self._unit * scale,
+            kernel=self._kernel_of(lengthscales),
+            noise_std=noise / scale,
+            B=max(B0, B_FACTOR * norm),
+            B0=B0,
+        )
+
+    def cautious(self, U: Floats, y: Floats) -> Fit:
+        """The wide end of what the readings allow, for those whose guarantees rest on it.
+
+        Center and scale are the likely ones. The noise is the largest, the lengthscales are the
+        shortest that are less likely than the best by DROP nats at most. B is also that of the
+        mean with these lengthscales. B0 is also B0_FACTOR times the largest s of the same kind: what may
+        rise unseen between the readings.
+
+        Args:
+            U: The points of all readings, (m, d): where a run gathers they tell the noise best, but
+                would tell a shape that the rest of f does not have.
+            y: The readings, (m,).
+        """
+        likely, model = self.likely, self._model
+        if self._is_flat:
+            return likely
+        theta, is_kept = self._solution
+        d, scale = model.n_lengthscales, model.unpack(theta)[1]
+        short = model.wide_end(theta, is_kept, list(range(d)), -1.0) if d else theta
+        lengthscales, short_scale, _ = model.unpack(short)
+        norm = self._posterior(short)[2] * short_scale / scale
+        largest = model.unpack(model.wide_end(theta, is_kept, [d], 1.0))[1]
+        B0 = max(likely.B0, B0_FACTOR * largest / scale)
+        noise_std = likely.noise_std
+        if model.noise is None:
+            gram = None if self._kernel is None else self._kernel(U, U)
+            every = replace(model, U=U, y=self._robust(y), gram=gram)
+            best, is_kept = every.settle(theta)
+            noise_std = every.unpack(every.wide_end(best, is_kept, [d + 1], 1.0))[2] / scale
+        kernel = self._kernel_of(lengthscales)
+        B = max(B0, likely.B, B_FACTOR * norm)
+        return replace(likely, kernel=kernel, noise_std=noise_std, B=B, B0=B0)
+
+    @cached_property
+    def _solution(self) -> tuple[Floats, Bools]:
+        if self._is_flat:
+            return self._model.prior[:, 0], np.ones(len(self._model.y), dtype=bool)
+        return self._model.solve()
+
+    def _robust(self, y: Floats) -> Floats:
+        robust: Floats = np.clip((np.clip(y, -1e150, 1e150) - self._origin) / self._unit, -1e9, 1e9)
+        return robust
+
+    def _kernel_of(self, lengthscales: Floats) -> Kernel:
+        return Matern(2.5, tuple(lengthscales.tolist())) if self._kernel is None else self._kernel
+
+    def _posterior(self, theta: Floats) -> tuple[Floats, Floats, float]:
+        """Weights of the readings, the posterior mean of f at the points, and its norm."""
+        model, is_kept = self._model, self._solution[1]
+        lengthscales, scale, noise = model.unpack(theta)
+        gram = model.gram_of(lengthscales)
+        alpha = model.precision(model.covariance(gram, scale, noise), is_kept) @ model.y
+        mean = scale * gram @ alpha
+        return alpha, mean, math.sqrt(max(scale * float(alpha @ mean), 0.0))
 
 
-def _location_and_scale(y: Floats) -> tuple[float, float, bool]:
-    """The median, a robust standard deviation > 0, and whether the latter is made up.
+def fit(
+    U: Floats,
+    y: Floats,
+    *,
+    kernel: Kernel | None = None,
+    noise_std: float | None = None,
+    center: float | None = None,
+) -> Fit:
+    """What is most likely: see Fitting."""
+    return Fitting(U, y, kernel=kernel, noise_std=noise_std, center=center).likely
+
+
+def _location_and_scale(y: Floats, center: float | None = None) -> tuple[float, float, bool]:
+    """The median (or the center given), a robust standard deviation > 0, whether that is made up.
 
     It is the 70 % quantile of the distances from the median, over that of a standard normal: wider
     than the median distance for functions with peaks, and still out of reach of a quarter of lies.
     Where it is 0, |median| stands in, or 1.
     """
-    median = float(np.median(y))
+    median = float(np.median(y)) if center is None else center
     spread = float(np.quantile(np.abs(y - median), 0.7, method="lower")) / 1.0364
     if spread > 1e-12 * abs(median):
         return median, spread, False
     return median, abs(median) or 1.0, True
-
-
-@dataclass(frozen=True)
-class _Model:
-    """Readings in robust units, y = c + s f(x) + noise with c ~ N(0, _CENTER_STD^2), or lies.
-
-    theta = (ln lengthscales unless gram is given, ln s, ln noise unless noise is given).
-    """
-
-    U: Floats
-    y: Floats
-    gram: Floats | None
-    noise: float | None
-
-    @property
-    def n_lengthscales(self) -> int:
-        return self.U.shape[1] if self.gram is None else 0
-
-    @cached_property
-    def prior(self) -> Floats:
-        """Mean, standard deviation, lower and upper limit of each entry of theta: rows.
-
-        Lengthscales grow like sqrt(d), as distances in the unit cube do: log-normal, with the
-        parameters of Hvarfner et al. (2024), sqrt(2) + ln(d) / 2 and sqrt(3); here with the mode of
-        its density, which lies 3 below its mean in logarithms.
-        """
-        mean = math.sqrt(2.0) - 3.0 + 0.5 * math.log(self.U.shape[1])
-        rows = [(mean, math.sqrt(3.0), math.log(0.02), math.log(50.0))] * self.n_lengthscales
-        return np.array([*rows, _SCALE_PRIOR, _NOISE_PRIOR][: len(rows) + 1 + (self.noise is None)])
-
-    @property
-    def starts(self) -> list[Floats]:
-        root = math.sqrt(self.U.shape[1])
-        rows = [
-            (root * lengthscale,) * self.n_lengthscales + (scale, noise)[: 1 + (self.noise is None)]
-            for lengthscale, scale, noise in _STARTS
-        ]
-        return [np.log(row) for row in dict.fromkeys(rows)]
-
-    @property
-    def n_lies_max(self) -> int:
-        return max(int(LIE_RATE_MAX * len(self.y)), int(len(self.y) >= 3))
-
-    @property
-    def cost(self) -> float:
-        """What it costs to call a reading a lie, in nats.
-
-        The fewer readings per coordinate, the more freely a kernel can be found that makes a true
-        peak look like a lie, and the more is asked.
-        """
-        return 5.0 + min(6.0, float(50.0 * self.U.shape[1] / len(self.y)))
-
-    def unpack(self, theta: Floats) -> tuple[Floats, float, float]:
-        """Lengthscales (none where the kernel is given), s and noise."""
-        values, d = np.exp(theta), self.n_lengthscales
-        return values[:d], float(values[d]), float(values[-1]) if self.noise is None else self.noise
-
-    def gram_of(self, lengthscales: Floats) -> Floats:
-        if self.gram is not None:
-            return self.gram
-        kernel = Matern(2.5, tuple(lengthscales.tolist()))
-        return kernel(self.U, self.U)
-
-    def covariance(self, gram: Floats, scale: float, noise: float) -> Floats:
-        covariance = scale * scale * gram + _CENTER_STD**2
-        covariance[np.diag_indices(len(gram))] += noise * noise + _JITTER * scale * scale
-        return covariance
-
-    def precision(self, covariance: Floats, is_kept: Bools) -> Floats:
-        """The inverse covariance of the readings kept, with zeros for the others."""
-        kept = np.ix_(is_kept, is_kept)
-        precision = np.zeros_like(covariance)
-        precision[kept] = _inverse(covariance[kept])[0]
-        return precision
-
-    def loss(self, theta: Floats, is_kept: Bools) -> tuple[float, Floats]:
-        """Minus the log density of the readings kept and of theta, and its gradient in theta.
-
-        Up to ln(2 pi) / 2 for each reading kept, and a constant.
-        """
-        lengthscales, scale, noise = self.unpack(theta)
-        if self.gram is None:
-            X = self.U[is_kept] / lengthscales
-            r = np.sqrt(5.0 * cdist(X, X, "sqeuclidean"))
-            slope = np.exp(-r)  # of k: d k / d ln l_j = 5/3 (1 + r) exp(-r) ((x_j - z_j) / l_j)^2
-            gram = (1.0 + r + r * r / 3.0) * slope
-            slope *= 5.0 / 3.0 * (1.0 + r)
-        else:
-            gram = self.gram[np.ix_(is_kept, is_kept)]
-        y = self.y[is_kept]
-        inverse, log_det = _inverse(self.covariance(gram, scale, noise))
-        alpha = inverse @ y
-        z = (theta - self.prior[:, 0]) / self.prior[:, 1]
-        value = 0.5 * (float(y @ alpha) + log_det + float(z @ z))
-        gradient = z / self.prior[:, 1]
-        pull = 0.5 * (inverse - np.outer(alpha, alpha))  # d loss / d covariance
-        trace, d = float(np.trace(pull)), self.n_lengthscales
-        gradient[d] += 2.0 * scale * scale * (float(np.vdot(pull, gram)) + _JITTER * trace)
-        if self.noise is None:
-            gradient[-1] += 2.0 * noise * noise * trace
-        if d:
-            pull *= scale * scale * slope
-            gradient[:d] += 2.0 * (pull.sum(axis=1) @ (X * X) - np.einsum("ij,ij->j", X, pull @ X))
-        return value, gradient
-
-    def screen(self, theta: Floats, is_kept: Bools) -> Bools:
-        """Set aside, or take back, one reading after the other while the joint density rises.
-
-        A reading is a lie if its log density given the others kept is below -cost; the one for
-        which that changes most goes first.
-        """
-        lengthscales, scale, noise = self.unpack(theta)
-        covariance = self.covariance(self.gram_of(lengthscales), scale, noise)
-        is_kept, precision = is_kept.copy(), self.precision(covariance, is_kept)
-        for _ in range(4 * self.n_lies_max):
-            out = np.flatnonzero(~is_kept)
-            alpha = precision @ self.y
-            weights = precision @ covariance[:, out]
-            var = 1.0 / np.where(is_kept, np.diag(precision), 1.0)
-            error = var * alpha
-            var[out] = np.diag(covariance)[out] - np.einsum("ij,ij->j", covariance[:, out], weights)
-            error[out] = self.y[out] - covariance[out] @ alpha
-            log_density = -0.5 * (error * error / var + np.log(2.0 * np.pi * var))
-            gain = np.where(is_kept, -1.0, 1.0) * (log_density + self.cost)
-            if len(out) >= self.n_lies_max:
-                gain[is_kept] = -np.inf
-            i = int(np.argmax(gain))
-            if gain[i] <= 1e-9:
-                break
-            if is_kept[i]:
-                precision = precision - np.outer(precision[i], precision[i]) * var[i]
-                precision[i] = precision[:, i] = 0.0
-            else:
-                row = weights[:, np.searchsorted(out, i)]
-                row[i] = -1.0
-                precision = precision + np.outer(row, row) / var[i]
-            is_kept[i] = not is_kept[i]
-        return is_kept
-
-    def solve(self) -> tuple[Floats, Bools]:
-        """theta and the readings kept: the best of several starts, refined."""
-        found = [self._alternate(start) for start in self.starts]
-        _, theta, is_kept = min(found, key=lambda solution: solution[0])
-        return self._descend(theta, is_kept, _N_STEPS_LAST)[1], is_kept
-
-    def _alternate(self, theta: Floats) -> tuple[float, Floats, Bools]:
-        """Screen and descend by turns until the readings kept stay the same."""
-        distance = np.abs(self.y)
-        is_kept = distance <= max(_GROSS, float(np.sort(distance)[-1 - self.n_lies_max]))
-        value = math.inf
-        for _ in range(_N_ROUNDS):
-            before, is_kept = is_kept, self.screen(theta, is_kept)
-            if value < math.inf and np.array_equal(before, is_kept):
-                break
-            value, theta = self._descend(theta, is_kept, _N_STEPS_FIRST)
-        n_lies = int((~is_kept).sum())
-        return value + n_lies * (self.cost - 0.5 * math.log(2.0 * math.pi)), theta, is_kept
-
-    def _descend(self, theta: Floats, is_kept: Bools, n_steps: int) -> tuple[float, Floats]:
-        options = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": n_steps}}
-        found = minimize(self.loss, theta, (is_kept,), bounds=self.prior[:, 2:], **options)
-        return float(found.fun), found.x
-
-
-def _inverse(covariance: Floats) -> tuple[Floats, float]:
-    """The inverse of a positive definite matrix, and the logarithm of its determinant."""
-    lower = cholesky(covariance.T, lower=True, check_finite=False)
-    log_det = 2.0 * float(np.log(np.diag(lower)).sum())
-    half = dpotri(lower, lower=1, overwrite_c=1)[0]  # zeros above the diagonal
-    inverse: Floats = half + half.T
-    inverse[np.diag_indices(len(half))] *= 0.5
-    return inverse, log_det

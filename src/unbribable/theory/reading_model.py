@@ -1,0 +1,242 @@
+"""Readings as those of a Gaussian process with noise, some of which may be lies.
+
+In robust units of the readings (ours): a reading is y = c + s f(x) + noise with f ~ GP(0, k), or a lie,
+whose log density is -cost whatever its value. s, lengthscales, noise and which readings are lies are
+chosen together, by coordinate ascent on their joint density. So a lie costs a constant at most,
+however large it is; one that looks like f is not noticed.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cholesky
+from scipy.linalg.lapack import dpotri
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+
+from unbribable.model.checks import Bools, Floats
+from unbribable.model.kernels import Matern
+
+LIE_RATE_MAX = 0.25
+"""Share of the readings that may be set aside as lies (one of three or more always may)."""
+
+CENTER_STD = 1.0
+"""Standard deviation of c, where it is not known."""
+
+# Mean and standard deviation of the normal prior, and limits, of logarithms in robust units.
+_SCALE_PRIOR = (0.5, 1.5, -3.0, 8.0)
+_NOISE_PRIOR = (-2.2, 1.0, -7.0, 3.0)
+_GROSS = 30.0
+"""Distance from the median beyond which a reading starts as a lie, in robust units."""
+_STARTS = ((0.2, 10.0, 0.2), (1.0, 10.0, 0.2), (0.3, 2.0, 0.1), (1.0, 2.0, 0.1))
+"""Lengthscale / sqrt(d), s and noise. A large s sees few lies at first, a small one many."""
+_N_ROUNDS = 6
+_N_STEPS_FIRST, _N_STEPS_LAST = 15, 100
+_JITTER = 1e-6
+DROP = 2.0
+"""How much less likely, in nats, the wide end of what the readings allow may be than the best."""
+
+_REACH, _N_HALVINGS = 4.0, 6
+"""How far a wide end is looked for, in logarithms, and how closely."""
+
+
+@dataclass(frozen=True)
+class ReadingModel:
+    """Readings in robust units, y = c + s f(x) + noise with c ~ N(0, center_std^2), or lies.
+
+    theta = (ln lengthscales unless gram is given, ln s, ln noise unless noise is given).
+    """
+
+    U: Floats
+    y: Floats
+    gram: Floats | None
+    noise: float | None
+    center_std: float = CENTER_STD
+
+    @property
+    def n_lengthscales(self) -> int:
+        return self.U.shape[1] if self.gram is None else 0
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Mean, standard deviation, lower and upper limit of each entry of theta: rows.
+
+        Lengthscales grow like sqrt(d), as distances in the unit cube do: log-normal, with the
+        parameters of Hvarfner et al. (2024), sqrt(2) + ln(d) / 2 and sqrt(3); here with the mode of
+        its density, which lies 3 below its mean in logarithms.
+        """
+        mean = math.sqrt(2.0) - 3.0 + 0.5 * math.log(self.U.shape[1])
+        rows = [(mean, math.sqrt(3.0), math.log(0.02), math.log(50.0))] * self.n_lengthscales
+        return np.array([*rows, _SCALE_PRIOR, _NOISE_PRIOR][: len(rows) + 1 + (self.noise is None)])
+
+    @property
+    def starts(self) -> list[Floats]:
+        root = math.sqrt(self.U.shape[1])
+        rows = [
+            (root * lengthscale,) * self.n_lengthscales + (scale, noise)[: 1 + (self.noise is None)]
+            for lengthscale, scale, noise in _STARTS
+        ]
+        return [np.log(row) for row in dict.fromkeys(rows)]
+
+    @property
+    def n_lies_max(self) -> int:
+        return max(int(LIE_RATE_MAX * len(self.y)), int(len(self.y) >= 3))
+
+    @property
+    def cost(self) -> float:
+        """What it costs to call a reading a lie, in nats.
+
+        The fewer readings per coordinate, the more freely a kernel can be found that makes a true
+        peak look like a lie, and the more is asked.
+        """
+        return 5.0 + min(6.0, float(50.0 * self.U.shape[1] / len(self.y)))
+
+    def unpack(self, theta: Floats) -> tuple[Floats, float, float]:
+        """Lengthscales (none where the kernel is given), s and noise."""
+        values, d = np.exp(theta), self.n_lengthscales
+        return values[:d], float(values[d]), float(values[-1]) if self.noise is None else self.noise
+
+    def gram_of(self, lengthscales: Floats) -> Floats:
+        if self.gram is not None:
+            return self.gram
+        kernel = Matern(2.5, tuple(lengthscales.tolist()))
+        return kernel(self.U, self.U)
+
+    def covariance(self, gram: Floats, scale: float, noise: float) -> Floats:
+        covariance = scale * scale * gram + self.center_std**2
+        covariance[np.diag_indices(len(gram))] += noise * noise + _JITTER * scale * scale
+        return covariance
+
+    def precision(self, covariance: Floats, is_kept: Bools) -> Floats:
+        """The inverse covariance of the readings kept, with zeros for the others."""
+        kept = np.ix_(is_kept, is_kept)
+        precision = np.zeros_like(covariance)
+        precision[kept] = _inverse(covariance[kept])[0]
+        return precision
+
+    def loss(self, theta: Floats, is_kept: Bools) -> tuple[float, Floats]:
+        """Minus the log density of the readings kept and of theta, and its gradient in theta.
+
+        Up to ln(2 pi) / 2 for each reading kept, and a constant.
+        """
+        lengthscales, scale, noise = self.unpack(theta)
+        if self.gram is None:
+            X = self.U[is_kept] / lengthscales
+            r = np.sqrt(5.0 * cdist(X, X, "sqeuclidean"))
+            slope = np.exp(-r)  # of k: d k / d ln l_j = 5/3 (1 + r) exp(-r) ((x_j - z_j) / l_j)^2
+            gram = (1.0 + r + r * r / 3.0) * slope
+            slope *= 5.0 / 3.0 * (1.0 + r)
+        else:
+            gram = self.gram[np.ix_(is_kept, is_kept)]
+        y = self.y[is_kept]
+        inverse, log_det = _inverse(self.covariance(gram, scale, noise))
+        alpha = inverse @ y
+        z = (theta - self.prior[:, 0]) / self.prior[:, 1]
+        value = 0.5 * (float(y @ alpha) + log_det + float(z @ z))
+        gradient = z / self.prior[:, 1]
+        pull = 0.5 * (inverse - np.outer(alpha, alpha))  # d loss / d covariance
+        trace, d = float(np.trace(pull)), self.n_lengthscales
+        gradient[d] += 2.0 * scale * scale * (float(np.vdot(pull, gram)) + _JITTER * trace)
+        if self.noise is None:
+            gradient[-1] += 2.0 * noise * noise * trace
+        if d:
+            pull *= scale * scale * slope
+            gradient[:d] += 2.0 * (pull.sum(axis=1) @ (X * X) - np.einsum("ij,ij->j", X, pull @ X))
+        return value, gradient
+
+    def screen(self, theta: Floats, is_kept: Bools) -> Bools:
+        """Set aside, or take back, one reading after the other while the joint density rises.
+
+        A reading is a lie if its log density given the others kept is below -cost; the one for
+        which that changes most goes first.
+        """
+        lengthscales, scale, noise = self.unpack(theta)
+        covariance = self.covariance(self.gram_of(lengthscales), scale, noise)
+        is_kept, precision = is_kept.copy(), self.precision(covariance, is_kept)
+        for _ in range(4 * self.n_lies_max):
+            out = np.flatnonzero(~is_kept)
+            alpha = precision @ self.y
+            weights = precision @ covariance[:, out]
+            var = 1.0 / np.where(is_kept, np.diag(precision), 1.0)
+            error = var * alpha
+            var[out] = np.diag(covariance)[out] - np.einsum("ij,ij->j", covariance[:, out], weights)
+            error[out] = self.y[out] - covariance[out] @ alpha
+            log_density = -0.5 * (error * error / var + np.log(2.0 * np.pi * var))
+            gain = np.where(is_kept, -1.0, 1.0) * (log_density + self.cost)
+            if len(out) >= self.n_lies_max:
+                gain[is_kept] = -np.inf
+            i = int(np.argmax(gain))
+            if gain[i] <= 1e-9:
+                break
+            if is_kept[i]:
+                precision = precision - np.outer(precision[i], precision[i]) * var[i]
+                precision[i] = precision[:, i] = 0.0
+            else:
+                row = weights[:, np.searchsorted(out, i)]
+                row[i] = -1.0
+                precision = precision + np.outer(row, row) / var[i]
+            is_kept[i] = not is_kept[i]
+        return is_kept
+
+    def settle(self, theta: Floats) -> tuple[Floats, Bools]:
+        """theta, refined from where it is, and the readings kept under it."""
+        is_kept = self.screen(theta, np.ones(len(self.y), dtype=bool))
+        return self._descend(theta, is_kept, _N_STEPS_LAST)[1], is_kept
+
+    def solve(self) -> tuple[Floats, Bools]:
+        """theta and the readings kept: the best of several starts, refined."""
+        found = [self._alternate(start) for start in self.starts]
+        _, theta, is_kept = min(found, key=lambda solution: solution[0])
+        return self._descend(theta, is_kept, _N_STEPS_LAST)[1], is_kept
+
+    def wide_end(self, theta: Floats, is_kept: Bools, entries: list[int], sign: float) -> Floats:
+        """theta with these entries, together, as far up or down as the readings allow.
+
+        That is as far as the loss, the other entries at their best, stays within DROP of that at theta.
+        """
+        most = self.loss(theta, is_kept)[0] + DROP
+        found, inside, outside = theta, 0.0, _REACH
+        for _ in range(_N_HALVINGS):
+            step = 0.5 * (inside + outside)
+            limits = self.prior[:, 2:].copy()
+            limits[entries] = np.clip(theta[entries] + sign * step, *limits[entries].T)[:, None]
+            start = np.clip(found, *limits.T)
+            value, point = self._descend(start, is_kept, _N_STEPS_FIRST, limits)
+            if value <= most:
+                found, inside = point, step
+            else:
+                outside = step
+        return found
+
+    def _alternate(self, theta: Floats) -> tuple[float, Floats, Bools]:
+        """Screen and descend by turns until the readings kept stay the same."""
+        distance = np.abs(self.y)
+        is_kept = distance <= max(_GROSS, float(np.sort(distance)[-1 - self.n_lies_max]))
+        value = math.inf
+        for _ in range(_N_ROUNDS):
+            before, is_kept = is_kept, self.screen(theta, is_kept)
+            if value < math.inf and np.array_equal(before, is_kept):
+                break
+            value, theta = self._descend(theta, is_kept, _N_STEPS_FIRST)
+        n_lies = int((~is_kept).sum())
+        return value + n_lies * (self.cost - 0.5 * math.log(2.0 * math.pi)), theta, is_kept
+
+    def _descend(
+        self, theta: Floats, is_kept: Bools, n_steps: int, limits: Floats | None = None
+    ) -> tuple[float, Floats]:
+        options = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": n_steps}}
+        bounds = self.prior[:, 2:] if limits is None else limits
+        found = minimize(self.loss, theta, (is_kept,), bounds=bounds, **options)
+        return float(found.fun), found.x
+
+
+def _inverse(covariance: Floats) -> tuple[Floats, float]:
+    """The inverse of a positive definite matrix, and the logarithm of its determinant."""
+    lower = cholesky(covariance.T, lower=True, check_finite=False)
+    log_det = 2.0 * float(np.log(np.diag(lower)).sum())
+    half = dpotri(lower, lower=1, overwrite_c=1)[0]  # zeros above the diagonal
+    inverse: Floats = half + half.T
+    inverse[np.diag_indices(len(half))] *= 0.5
+    return inverse, log_det
