@@ -272,7 +272,8 @@ def recommend(
         return
     typer.echo(f"use {_words(best.params)}")
     if best.lower is not None:
-        typer.echo(f"value there between {best.lower:.6g} and {best.upper:.6g}")
+        surely = "" if best.regret_bound is not None else " (not guaranteed)"
+        typer.echo(f"value there between {best.lower:.6g} and {best.upper:.6g}{surely}")
     typer.echo(
         f"best reading: {best.naive_value:.6g}, trial {best.naive_number}, {_words(best.naive_params)}"
     )

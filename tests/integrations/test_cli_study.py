@@ -293,3 +293,8 @@ def test_a_pruned_trial_voids_the_guarantee_unless_it_is_said_to_have_another_re
     study.tell(3, state=optuna.trial.TrialState.PRUNED)
     assert as_json("recommend", "laser")["regret_bound"] is None
     assert as_json("recommend", "laser", "--unrelated-to-value")["regret_bound"] is not None
+    value = next(
+        line for line in call("recommend", "laser").splitlines() if line.startswith("value there")
+    )
+    assert value.endswith(" (not guaranteed)")
+    assert "(not guaranteed)" not in call("recommend", "laser", "--unrelated-to-value")
