@@ -457,7 +457,7 @@ def test_readings_are_scored_by_what_is_most_likely() -> None:
     fitted = run.engine.fitted
     assert fitted is not None
     assert run.engine.algorithm is not None
-    assert fitted.scores == fitted.likely.assumptions
+    assert fitted.scores == fitted.likely
     cautious = run.engine.algorithm.suspects(units=run.engine.units)
     assert flagged(run) == [5]
     assert sum(suspect.is_flagged for suspect in cautious) > 1

@@ -73,6 +73,7 @@ def suspects(
     flagged_only: bool = False,
     units: Units = MODEL_UNITS,
     scored_by: Assumptions | None = None,
+    cut_at: float = math.inf,
 ) -> tuple[Suspect, ...]:
     """Every reading told, the most suspicious first. Looks only: nothing is dropped or changed.
 
@@ -104,6 +105,7 @@ def suspects(
         flagged_only: Leave out the readings that are not flagged.
         units: In which to say everything.
         scored_by: Kernel, noise, B and B0 for the score, where they differ from what is assumed.
+        cut_at: Readings beyond this, on either side, count as if there to what is predicted of others.
 
     Returns:
         Certain ones first, then by score. The scores do not depend on the order of telling.
@@ -118,7 +120,8 @@ def suspects(
     quality = np.sqrt(lams / assumed.lam)
     order = np.lexsort((quality, y, *points.T))  # what follows is then the same in any order
     points, x, y, noise_std = points[order], x[order], y[order], assumed.noise_std * quality[order]
-    model = _model(points, y, scored_by.noise_std * quality[order], scored_by)
+    seen = np.clip(y, -cut_at, cut_at)
+    model = _model(points, seen, scored_by.noise_std * quality[order], scored_by)
     group, noise_var = model.group, model.noise_var
     expected, sd = robust_predictions(model)
     residual = y - expected

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect, suspects
+from unbribable.decision.suspects import FLAG_AT, Suspect, suspects
 from unbribable.doors.engine import Engine
 from unbribable.doors.plan import Plan
 from unbribable.model.checks import Floats
@@ -94,10 +95,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
-    """The readings, most suspicious first, in the user's units; `id` is the round.
-
-    Where the model was fitted nothing is certain: the fit saw the readings it would accuse.
-    """
+    """The readings, most suspicious first, in the user's units; `id` is the round."""
     current = settled(engine)
     if current is None:
         return ()
@@ -119,7 +117,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
             suspect = replace(
                 suspect, residual=residual, score=score, is_flagged=True, evidence=evidence
             )
-        found.append(replace(suspect, y=y, is_certain=suspect.is_certain and not engine.is_fitted))
+        found.append(replace(suspect, y=y))
     found.sort(key=lambda suspect: (not suspect.is_certain, -suspect.score))
     return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
 
@@ -142,10 +140,24 @@ def assumed(engine: Engine) -> str:
 
 
 def _scored(engine: Engine) -> tuple[Suspect, ...]:
-    """Scores by what is most likely; what is certain, by what guarantees rest on."""
+    """Scores by what is most likely; what is certain, by what guarantees rest on.
+
+    Where that was fitted nothing is certain: the fit saw the readings it would accuse.
+    """
     assert engine.algorithm is not None
-    likely = None if engine.fitted is None else engine.fitted.scores
-    return suspects(engine.algorithm, units=engine.units, scored_by=likely)
+    words: dict[str, Any] = {}
+    if engine.fitted is not None:
+        likely = engine.fitted.scores
+        words = {"scored_by": likely.assumptions, "cut_at": likely.units.limit}
+    found = suspects(engine.algorithm, units=engine.units, **words)
+    if not engine.is_fitted:
+        return found
+    return tuple(
+        replace(suspect, is_certain=False)
+        if suspect.score >= FLAG_AT
+        else replace(suspect, is_certain=False, is_flagged=False, evidence=())
+        for suspect in found
+    )
 
 
 def settled(engine: Engine) -> Engine | None:

@@ -63,9 +63,9 @@ class Fitted:
         return self._model(found, self.scale, is_bound=True)
 
     @cached_property
-    def scores(self) -> Assumptions:
+    def scores(self) -> Model:
         """What is most likely, in the judge's units: to score readings by."""
-        return self._model(self._about_f.likely, self.scale).assumptions
+        return self._model(self._about_f.likely, self.scale)
 
     @property
     def scale(self) -> float:
