@@ -167,7 +167,7 @@ def test_where_the_bounds_leave_no_value_the_corruption_is_said_in_the_users_uni
     best = learner.recommend(C=2.0, units=Units(scale=100.0))
     assert best.regret_bound is None
     assert "leave some point no value" in best.guarantee
-    assert "total corruption at most 200," in best.guarantee
+    assert "total corruption at most 200 and no single lie above 100," in best.guarantee
 
 
 # --- true ----------------------------------------------------------------------------------------
