@@ -237,9 +237,12 @@ class Bounds:
     B0: float
     is_void: bool
     plays: list[Play] = field(default_factory=list)
+    is_refuted: bool = False
 
-    def interval(self, i: int) -> tuple[float, float]:
-        """Cut at +-B0."""
+    def interval(self, i: int) -> tuple[float, float] | None:
+        """Cut at +-B0; None where the readings contradict the assumptions."""
+        if self.is_refuted:
+            return None
         return max(self.lower[i], -self.B0), min(self.upper[i], self.B0)
 
     def certificate(self, i: int) -> float | None:
@@ -315,8 +318,8 @@ class Algorithm:
         upper = np.min([self.instances[label].ucb_bar for label in labels], axis=0)
         lower = np.max([self.instances[label].lcb_bar for label in labels], axis=0)
         is_crossed = np.any(np.maximum(lower, -s.B0) > np.minimum(upper, s.B0) + s.tolerance)
-        is_void = bool(is_crossed) or self.refuted is not None or s.beta is not None
-        return Bounds(upper, lower, s.B0, is_void, self.plays)
+        is_refuted = bool(is_crossed) or self.refuted is not None
+        return Bounds(upper, lower, s.B0, is_refuted or s.beta is not None, self.plays, is_refuted)
 
     def trusted(self, threat: str, C: float | None = None) -> list[str]:
         """The instances valid for the threat."""
