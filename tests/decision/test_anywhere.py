@@ -142,8 +142,8 @@ def test_with_and_without_a_factorisation_bound_and_gradient_are_the_same(
         with monkeypatch.context() as patch:
             patch.setattr("unbribable.model.elsewhere.PREC_MAX", 0.0)
             precise = Anywhere(learned(design, y, words, 1.5))
-        assert plain._elsewhere._factor is None
-        assert precise._elsewhere._factor is not None
+        assert plain._elsewhere._system is None
+        assert precise._elsewhere._system is not None
         np.testing.assert_allclose(precise.ucb(U, 2.0), plain.ucb(U, 2.0), rtol=1e-9)
         for u in U:
             value, gradient = precise.ucb_and_gradient(u, 2.0)

@@ -238,7 +238,7 @@ def test_a_new_point_shows_an_error_of_the_matrix_at_once() -> None:
     """The new row would multiply it by the precision: it is rebuilt first."""
     readings = some_readings(1, 40)
     posterior = told(readings, n_deferred_max=1)
-    posterior._buffer[: posterior.m] += 1e-3
+    posterior._R.blocks[0][: posterior.m] += 1e-3
     new = next(i for i in range(len(X)) if i not in posterior.u)
     readings.append((new, 0.3, LAM))
     assert posterior.observe(*readings[-1]).is_rebuilt
@@ -400,7 +400,7 @@ def test_a_spoiled_matrix_is_noticed_by_the_witness_column_and_rebuilt() -> None
     posterior = Posterior(KERNEL, X[:30], LAM, n_deferred_max=1)
     for reading in readings:
         posterior.observe(*reading)
-    posterior._buffer[: posterior.m, :30] += 1e-3
+    posterior._R.blocks[0][: posterior.m, :30] += 1e-3
     assert posterior.extend(X)
     assert posterior.n_rebuilds == 1
     dense = Dense(readings)
@@ -421,7 +421,7 @@ def test_one_wrong_entry_between_points_read_is_noticed_if_it_matters(
         posterior = Posterior(KERNEL, X[:30], LAM, n_deferred_max=1)
         for reading in readings:
             posterior.observe(*reading)
-        posterior._buffer[row, posterior.u[(row + 3) % posterior.m]] += size
+        posterior._R.blocks[0][row, posterior.u[(row + 3) % posterior.m]] += size
         found += posterior.extend(X)
         np.testing.assert_allclose(posterior.mu[30:], dense.mu[30:], rtol=0.0, atol=1e-8)
         np.testing.assert_allclose(posterior.var[30:], dense.var[30:], rtol=1e-6)

@@ -191,7 +191,7 @@ class Instance:
             self.avoided = Avoided(np.array(avoid), p.X[p.u], p.kernel)
         if points:
             self.expected = Expected(p, np.array(points))
-            self.shrink = self.expected.shrink(p.X, p.R, p.var)
+            self.shrink = self.expected.shrink_of_candidates()
 
     def best(self, alpha: float, among: Bools | None = None) -> tuple[int, float]:
         """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].

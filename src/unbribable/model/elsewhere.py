@@ -3,13 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from unbribable.model.checks import Floats
-from unbribable.model.posterior import Posterior
-
-PREC_MAX = 2e4
-"""Largest prec for which rounding of R, which grows like prec^2, does not matter."""
+from unbribable.model.posterior import PREC_MAX, Posterior
 
 M_FACTORED = 512
 """Points read beyond which precision is not worth a factorisation."""
@@ -48,21 +44,21 @@ class Elsewhere:
         self._prec: Floats = posterior.prec.copy()
         self._resolution = 4.0 * posterior.m * float(np.finfo(float).eps)
         is_precise = 0 < posterior.m <= M_FACTORED and float(self._prec.max()) > PREC_MAX
-        self._factor = posterior.factor() if is_precise else None
-        if self._factor is None:
+        self._system = posterior.system() if is_precise else None
+        if self._system is None:
             pull = self._prec * (posterior.ybar - posterior.mu[posterior.u])
         else:
-            pull = cho_solve(self._factor, posterior.ybar)
+            pull = self._system.solve(posterior.ybar)
         self._pull: Floats = pull  # A^-1 ybar, A = K + diag(1 / prec)
 
     def at(self, X: Floats) -> Belief:
         """What is believed at the points X, (k, d)."""
         cross = self._kernel(self._u, X)
-        if self._factor is None:
+        if self._system is None:
             columns = self._posterior.columns_for(cross)
             weights = self._prec[:, None] * columns
         else:
-            weights = cho_solve(self._factor, cross)
+            weights = self._system.solve(cross)
             columns = weights / self._prec[:, None]
         var = self._kernel.diag(X) - np.einsum("jx,jx->x", weights, cross)
         var = np.maximum(var, np.minimum(self._resolution, self._kernel.diag(X)))
@@ -77,9 +73,9 @@ class Elsewhere:
 
     def gradient_along(self, x: Floats, push: Floats) -> Floats:
         """Derivative in x of push' R[:, x] at one point, (d,), for coefficients push, (m,)."""
-        if self._factor is None:  # R[:, x] = (1 - S prec) k_u(x), S = R[:, u]
+        if self._system is None:  # R[:, x] = (1 - S prec) k_u(x), S = R[:, u]
             push = push - self._prec * (self._posterior.covariance_of_read() @ push)
         else:
-            push = cho_solve(self._factor, push / self._prec)
+            push = self._system.solve(push / self._prec)
         along: Floats = push @ self._kernel.gradient(self._u, x)
         return along

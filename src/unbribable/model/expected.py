@@ -19,7 +19,7 @@ class Expected:
     """
 
     def __init__(self, posterior: Posterior, U: Floats) -> None:
-        p = posterior
+        p = self._posterior = posterior
         self._kernel = p.kernel
         self._U = U
         self._read: Floats = p.X[p.u]
@@ -30,9 +30,16 @@ class Expected:
         among[np.diag_indices(len(U))] += p.lam
         self._M = among
 
+    def shrink_of_candidates(self) -> Floats:
+        """The share of sigma that is left at the posterior's candidates, (n,)."""
+        p = self._posterior
+        return self._share(self._kernel(self._U, p.X) - p.times(self._pull), p.var)
+
     def shrink(self, X: Floats, columns: Floats, var: Floats) -> Floats:
-        """The share of sigma that is left at points X, (n,); their columns of R, (m, n), and var."""
-        c = self._kernel(self._U, X) - self._pull @ columns
+        """The same at points X, (n,), with their columns of R, (m, n), and var."""
+        return self._share(self._kernel(self._U, X) - self._pull @ columns, var)
+
+    def _share(self, c: Floats, var: Floats) -> Floats:
         left = var - np.einsum("px,px->x", c, np.linalg.solve(self._M, c))
         share: Floats = np.sqrt(np.clip(left / np.maximum(var, _TINY), 0.0, 1.0))
         return share
