@@ -200,8 +200,8 @@ class Algorithm(Learner):
         lcb = asked.mu - asked.width
         index = -1 if asked.index is None else asked.index
         reading = Reading(asked.id, index, y, asked.instance, lam, lcb, is_foreign=False)
-        del self._pending[asked.id]
-        self._take(reading, asked.u)
+        others = {id_: query for id_, query in self._pending.items() if id_ != asked.id}
+        self._wholly(lambda: self._take(reading, asked.u), others)
         return reading.id
 
     def learn(
@@ -239,9 +239,10 @@ class Algorithm(Learner):
         self._foresee(learner)
         index = self.candidates.index_of(u)
         lam = self.assumptions.lam if lam is None else lam
-        self.t = max(self.t, t)
         place = -1 if index is None else index
-        self._take(Reading(t, place, y, learner, lam, math.nan, is_foreign), u)
+        reading = Reading(t, place, y, learner, lam, math.nan, is_foreign)
+        self._wholly(lambda: self._take(reading, u))
+        self.t = max(self.t, t)
         return t
 
     def recommend(

@@ -1,15 +1,12 @@
 """One instance that plays its own upper confidence bound: GP-UCB, and Algorithm 1."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, Unpack
-
-import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.proposal import Atom, Reading
+from unbribable.decision.proposal import Atom
 from unbribable.decision.recommend import Guarantee
 from unbribable.decision.rule import Rule
 from unbribable.model import checks
@@ -52,29 +49,6 @@ class _OneInstance(Algorithm):
 
     def _is_refuted(self) -> bool:
         return self._main.is_crossed
-
-    def learn_all(self, readings: Sequence[tuple[int, Floats, float]]) -> None:
-        """Learn readings (round, point as the kernel sees it, value) at once, before any other.
-
-        The same belief as one by one, up to rounding, and bounds that hold: those after the last
-        reading, not intersected with earlier ones. From then on no local candidates are added: the
-        points read take their place.
-        """
-        if self.t:
-            raise RuntimeError(f"learn_all needs a new algorithm, this one is in round {self.t}")
-        if self.candidates.box is not None:
-            self.candidates.add(np.array([u for _, u, _ in readings]))
-            self._main.extend(self.candidates.coordinates)
-            self._n_local = self.candidates.box.n_candidates
-        for t, u, y in readings:
-            index = self.candidates.index_of(u)
-            assert index is not None
-            lam = self.assumptions.lam
-            self.journal.add(Reading(t, index, y, "main", lam, math.nan, is_foreign=True))
-        self.t = max(self.journal.told)
-        indices = np.array([reading.index for reading in self.readings], dtype=np.intp)
-        self._main.learn_all(indices, np.array([y for _, _, y in readings]))
-        self._stale()
 
 
 class GPUCB(_OneInstance):

@@ -1,27 +1,34 @@
-"""One learner inside an algorithm: a posterior, its widths, and its intersected bounds."""
+"""One learner inside an algorithm: its intervals, the readings that wait, and its choice."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from unbribable.decision.avoid import Avoided
+from unbribable.decision.intervals import Intervals
 from unbribable.decision.options import Options
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.expected import Expected
-from unbribable.model.posterior import Posterior
+from unbribable.model.posterior import Posterior, Reading
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.exact_shift import ClosedFormShift, ExactShift, Shift
+from unbribable.theory.exact_shift import Shift
 from unbribable.theory.information_gain import MaxInformationGain
-from unbribable.theory.widths import (
-    noise_width_paper,
-    noise_width_tight,
-    radius,
-    rkhs_bias,
-)
+
+N_SINGLE = 512
+"""Distinct points read up to which readings are learned one by one, not in blocks."""
+
+N_BLOCK = 64
+"""Readings of a block; four times as many new candidates make one, too."""
 
 
 class Instance:
     """Holds changing state: what one learner believes, and the interval it gives each candidate.
+
+    With N_SINGLE points read it is large. Then readings wait until there are N_BLOCK of them, and
+    bounds are intersected only when the readings have grown by an eighth since the last time, which
+    is valid and costs a passage over memory less each time. Who looks in between sees everything, as
+    if it had been learned: belief and bounds are worked out for the look, and what comes later does
+    not depend on whether somebody looked.
 
     Args:
         label: Its name in the algorithm.
@@ -33,18 +40,9 @@ class Instance:
         gamma: Certified bound on the maximum information gain, for `gain="certified"`.
 
     Attributes:
-        posterior: The belief.
-        sigma: Posterior standard deviation, (n,).
-        noise: Noise part of the width, (n,).
-        shift: Corruption part of the width, known as far as it was needed.
-        ucb_bar: Running minimum of mu + width over this instance's clock, (n,).
-        lcb_bar: Running maximum of mu - width, (n,).
         expected: The pending queries that the choice reckons with, if any.
         shrink: Factor of the width in the choice: what they will leave of sigma.
         avoided: The points that the choice leaves out, if any.
-        is_crossed: Whether lcb_bar has exceeded ucb_bar or B0 somewhere, or ucb_bar fallen below -B0:
-            with probability at least 1 - delta an assumption is false.
-        is_behind: Whether there are readings since the bounds were last intersected.
     """
 
     def __init__(
@@ -63,57 +61,108 @@ class Instance:
         self.delta = delta
         self.assumptions = assumptions
         self.options = options
-        self._gamma = gamma
-        is_tight = options.noise == "tight" and options.beta is None
-        is_exact = options.width == "exact" and C > 0.0
-        self.posterior = Posterior(
-            assumptions.kernel,
-            X,
-            assumptions.lam,
-            tracks_noise_var=is_tight,
-            n_deferred_max=1 if is_exact else 16,
-            is_careful=options.beta is None,
-        )
-        self.sigma: Floats = np.sqrt(self.posterior.var)
-        self.noise: Floats = self._noise_width()
+        self._held = Intervals(X, assumptions, options, C=C, delta=delta, gamma=gamma)
+        self._look: Intervals | None = None
+        self._X = X
+        self._waiting: list[Reading] = []
+        self._is_shown = True  # whether what is held has the widths after the last reading
+        self._is_new = False  # whether there are readings that its bounds do not rest on
+        self._is_settled = True  # whether they may
+        self._intersected_at = 0
         self.expected: Expected | None = None
         self.shrink: Floats | float = 1.0
         self.avoided: Avoided | None = None
-        self.shift: Shift
-        if is_exact:
-            self.shift = ExactShift(self.posterior, C, assumptions.cap)
-        else:
-            cap = None if options.width == "paper" else assumptions.cap
-            self.shift = ClosedFormShift(self.posterior, C, cap, self.sigma)
-        self.ucb_bar: Floats = self.mu + self.width
-        self.lcb_bar: Floats = self.mu - self.width
-        self._ucb: Floats = self.ucb_bar.copy()
-        is_open = self.sigma > 0.0
-        self._first = float(np.max(self.ucb_bar[is_open] / self.sigma[is_open], initial=0.0))
-        self.is_crossed = False
-        self.is_behind = False
+
+    # --- what it holds -------------------------------------------------------------------------
 
     @property
-    def mu(self) -> Floats:
-        """Posterior mean, (n,)."""
-        return self.posterior.mu
+    def now(self) -> Intervals:
+        """Belief and bounds with everything that waits."""
+        if self._is_shown and not (self._is_new and self._is_settled):
+            return self._held
+        if self._look is None:
+            self._look = self._held.look(self._X, self._waiting, intersects=self._is_settled)
+        return self._look
+
+    @property
+    def is_large(self) -> bool:
+        """Whether readings wait."""
+        return self._held.posterior.m >= N_SINGLE
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are readings that the bounds do not rest on, since they are not to yet."""
+        return self._is_new and not self._is_settled
 
     @property
     def n_readings(self) -> int:
         """How many readings this instance holds."""
-        return self.posterior.n_readings
+        return self._held.posterior.n_readings + len(self._waiting)
+
+    @property
+    def posterior(self) -> Posterior:
+        """The belief."""
+        return self.now.posterior
+
+    @property
+    def mu(self) -> Floats:
+        """Posterior mean, (n,)."""
+        return self.now.mu
+
+    @property
+    def sigma(self) -> Floats:
+        """Posterior standard deviation, (n,)."""
+        return self.now.sigma
+
+    @property
+    def noise(self) -> Floats:
+        """Noise part of the width, (n,)."""
+        return self.now.noise
+
+    @property
+    def shift(self) -> Shift:
+        """Corruption part of the width, known as far as it was needed."""
+        return self.now.shift
+
+    @property
+    def ucb_bar(self) -> Floats:
+        """Running minimum of mu + width over this instance's clock, (n,)."""
+        return self.now.ucb_bar
+
+    @property
+    def lcb_bar(self) -> Floats:
+        """Running maximum of mu - width, (n,)."""
+        return self.now.lcb_bar
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether the bounds contradict each other or B0: an assumption is false."""
+        return self.now.is_crossed
 
     @property
     def width(self) -> Floats:
         """Noise part plus shift at every candidate, (n,); solves whatever was left open."""
-        self.shift.resolve(np.arange(len(self.mu)))
-        return self.noise + self.shift.high
+        return self.now.width
 
     def width_at(self, i: int) -> float:
         """The width at candidate i."""
         if self.shift.is_open:
             self.shift.resolve(np.array([i]))
         return float(self.noise[i] + self.shift.high[i])
+
+    def noise_at(self, sigma: Floats, var: Floats, noise_var: Floats) -> Floats:
+        """The noise part of the width where sigma, var and noise_var are these."""
+        return self.now.noise_at(sigma, var, noise_var)
+
+    def radius_at(self, delta: float) -> float:
+        """rho(delta) with the readings held now."""
+        return self.now.radius_at(delta)
+
+    def first_width(self, U: Floats) -> Floats:
+        """The width before any reading, when the mean was zero, at points U: a multiple of sigma."""
+        return self._held.first_width(U)
+
+    # --- learning ------------------------------------------------------------------------------
 
     def learn(self, i: int, y: float, lam: float | None = None, *, settles: bool = True) -> None:
         """Take in a reading of candidate i; one tick of this instance's clock.
@@ -125,32 +174,44 @@ class Instance:
             settles: Whether to intersect the bounds now. Not while an earlier reading is still to
                 come: which ones are there could then depend on their values. See `settle`.
         """
-        if self.shift.is_open:
-            self.shift.resolve(np.array([i]))
-        update = self.posterior.observe(i, y, lam)
-        self.sigma = np.sqrt(self.posterior.var)
-        if self.C > 0.0:
-            self.shift.moved(i, update, self.sigma)
-        self.noise = self._noise_width()
-        self.is_behind = True
+        self._is_new, self._is_settled, self._look = True, False, None
+        if not self.is_large:
+            self._held.learn(i, y, lam)
+        else:
+            self._is_shown = False
+            self._waiting.append((i, y, self.assumptions.lam if lam is None else lam))
+            if len(self._waiting) == N_BLOCK:
+                self._learn_block(intersects=False)
         if settles:
             self.settle()
-        elif not self.shift.is_open:
-            self._ucb = self.mu + (self.noise + self.shift.low)
 
-    def settle(self) -> None:
-        """Intersect the bounds with the current ones, if there are readings since the last time."""
-        if self.is_behind:
-            self.is_behind = False
-            self._intersect()
+    def settle(self) -> bool:
+        """Let the bounds rest on all readings, and intersect them if it is time; whether it was."""
+        if not self._is_new:
+            return False
+        if not self._is_settled:
+            self._is_settled, self._look = True, None
+        if not self.is_large:
+            self._held.intersect()
+        elif 4 * self.n_readings >= 5 * self._intersected_at:
+            self._learn_block(intersects=True)
+        else:
+            return False
+        self._is_new, self._is_shown, self._intersected_at = False, True, self.n_readings
+        return True
 
-    def learn_all(self, indices: Ints, y: Floats) -> None:
-        """Take in readings at once, before any other: the bounds are those after the last of them."""
-        self.posterior.observe_all(indices, y)
-        self.sigma = np.sqrt(self.posterior.var)
-        self.shift.extend(self.sigma, is_rebuilt=True)
-        self.noise = self._noise_width()
-        self._intersect()
+    def learn_all(self, readings: Sequence[Reading]) -> None:
+        """Take in readings at once, before any other; `settle` is still to come."""
+        self._held.learn_all(readings)
+        self._is_new, self._is_settled = True, False
+
+    def lcb_at(self, i: int) -> float:
+        """A lower bound at candidate i; of a large instance the one that is known without a look."""
+        if not self.is_large:
+            return float(self.mu[i]) - self.width_at(i)
+        if i < len(self._held.lcb_bar):
+            return float(self._held.lcb_bar[i])
+        return -float(self.first_width(self._X[i : i + 1])[0])
 
     def extend(self, X: Floats) -> None:
         """Take in further candidates: X is all of them, the old ones first.
@@ -158,25 +219,19 @@ class Instance:
         A new candidate starts from the bounds it had before any reading and, unless this instance is
         behind, its current ones: they are valid, and nothing else is known of its past.
         """
-        n = len(self.mu)
-        is_rebuilt = self.posterior.extend(X)
-        self.sigma = np.sqrt(self.posterior.var)
-        self.noise = self._noise_width()
-        self.shift.extend(self.sigma, is_rebuilt)
-        new = np.arange(n, len(X))
-        self.shift.resolve(new)
-        width, first = self.noise[new] + self.shift.high[new], self.first_width(X[new])
-        upper, lower = (
-            (first, -first) if self.is_behind else (self.mu[new] + width, self.mu[new] - width)
-        )
-        self.ucb_bar = np.concatenate([self.ucb_bar, np.minimum(upper, first)])
-        self.lcb_bar = np.concatenate([self.lcb_bar, np.maximum(lower, -first)])
-        self._ucb = np.concatenate([self._ucb, self.mu[new] + width])
+        self._X, self._look = X, None
+        if not self.is_large:
+            self._held.extend(X, is_behind=self.is_behind)
+            return
+        self._is_shown = False
+        if len(X) - len(self._held.mu) >= 4 * N_BLOCK:
+            self._learn_block(intersects=False)
 
-    def first_width(self, U: Floats) -> Floats:
-        """The width before any reading, when the mean was zero, at points U: a multiple of sigma."""
-        width: Floats = self._first * np.sqrt(self.posterior.kernel.diag(U))
-        return width
+    def _learn_block(self, intersects: bool) -> None:
+        waiting, self._waiting = self._waiting, []
+        self._held.learn_block(self._X, waiting, intersects=intersects)
+
+    # --- choosing ------------------------------------------------------------------------------
 
     def expect(self, points: Sequence[Floats], avoid: Sequence[Floats] = ()) -> None:
         """Let the choice reckon with pending queries at these points, (d,) each, of unknown value.
@@ -211,7 +266,7 @@ class Instance:
                 self.shift.resolve(self.posterior.u)
             ucb = base + factor * self.shift.high
         elif isinstance(factor, float) and factor == 1.0:
-            ucb = self.allowed(self._ucb, among)
+            ucb = self.allowed(self.now.ucb, among)
         else:
             ucb = self.allowed(self.mu + factor * (self.noise + self.shift.high), among)
         best = int(ucb.argmax())
@@ -269,57 +324,3 @@ class Instance:
             return best
         near = np.sort(near)
         return int(near[np.argmax(ucb[near])])
-
-    def _noise_width(self) -> Floats:
-        """The noise part for the next choice, with what is held before it."""
-        return self.noise_at(self.sigma, self.posterior.var, self.posterior.noise_var)
-
-    def noise_at(self, sigma: Floats, var: Floats, noise_var: Floats) -> Floats:
-        """The noise part of the width where sigma, var and noise_var are these."""
-        beta = self.options.beta_at(self.n_readings + 1)
-        if beta is not None:
-            return beta * sigma
-        B = self.assumptions.B
-        if self.options.noise == "paper":
-            return noise_width_paper(B, self.radius_at(self.delta), sigma)
-        rho_half = self.radius_at(self.delta / 2)
-        return noise_width_tight(B, rho_half, sigma, rkhs_bias(B, var, noise_var))
-
-    def radius_at(self, delta: float) -> float:
-        """rho(delta) with the readings held now."""
-        gain = self._gamma(self.n_readings) if self._gamma else self.posterior.gain
-        return radius(self.assumptions.noise_std, self.assumptions.lam, gain, delta)
-
-    def _intersect(self) -> None:
-        """ucb_bar = min(ucb_bar, mu + width), lcb_bar = max(lcb_bar, mu - width) [BKS20, Eqs. 17, 18].
-
-        Where even the smallest possible width cannot tighten a bound, the exact one is not solved.
-        """
-        width = self.noise if self.C == 0.0 else self.noise + self.shift.low
-        if not self.shift.is_open:
-            self._ucb = self.mu + width
-            np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
-            np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
-        else:
-            # Only where a bound gains more than rounding: whether it does is then the same
-            # whatever the bracket has solved before.
-            slack = 1e-3 * self.assumptions.tolerance
-            may_tighten = self.mu + width < self.ucb_bar - slack
-            may_tighten |= self.mu - width > self.lcb_bar + slack
-            where = np.flatnonzero(may_tighten)
-            self.shift.resolve(where)
-            width = self.noise[where] + self.shift.high[where]
-            ucb, lcb = self.mu[where] + width, self.mu[where] - width
-            is_lower, is_higher = (
-                ucb < self.ucb_bar[where] - slack,
-                lcb > self.lcb_bar[where] + slack,
-            )
-            self.ucb_bar[where[is_lower]] = ucb[is_lower]
-            self.lcb_bar[where[is_higher]] = lcb[is_higher]
-        if not self.is_crossed:
-            B0, tolerance = self.assumptions.B0, self.assumptions.tolerance
-            self.is_crossed = bool(
-                float(self.lcb_bar.max()) > B0 + tolerance
-                or float(self.ucb_bar.min()) < -B0 - tolerance
-                or (self.lcb_bar > self.ucb_bar + tolerance).any()
-            )

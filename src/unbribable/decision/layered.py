@@ -89,12 +89,17 @@ class LayeredGPUCB(Algorithm):
         self._choices: list[tuple[int, float] | None] = [None] * self.n_layers
 
     def _grown(self) -> None:
-        """A new candidate is a potential maximiser of layer l unless a layer from l up rules it out."""
+        """A new candidate is a potential maximiser of layer l unless a layer from l up rules it out.
+
+        A large layer, where readings wait, says so later; until then it takes in what others allow.
+        """
         n = self.maximisers.shape[1]
         may_be_best = np.array(
             [
-                layer.ucb_bar[n:] >= layer.lcb_bar.max() - self.assumptions.tolerance
-                for layer in self._layers
+                np.full(self.candidates.n - n, self.maximisers[k].any())
+                if layer.is_large
+                else layer.ucb_bar[n:] >= layer.lcb_bar.max() - self.assumptions.tolerance
+                for k, layer in enumerate(self._layers)
             ]
         )
         nested = np.logical_and.accumulate(may_be_best[::-1], axis=0)[::-1]
@@ -137,10 +142,12 @@ class LayeredGPUCB(Algorithm):
     def _choice(self, k: int) -> tuple[int, float]:
         """argmax over M(l) of ucb_l(.; alpha), kept until the layer or its set changes."""
         choice = self._choices[k]
-        if choice is None or self._is_parallel or self._layers[k].is_behind:
+        layer = self._layers[k]
+        is_kept = not (self._is_parallel or layer.is_behind or layer.is_large)
+        if choice is None or not is_kept:
             among = None if self.maximisers[k].all() else self.maximisers[k]
             choice = self._layers[k].best(self.alpha, among)
-            self._choices[k] = None if self._is_parallel else choice
+            self._choices[k] = choice if is_kept else None
         return choice
 
     def _lowest_open(self) -> int | None:

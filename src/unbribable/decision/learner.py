@@ -1,8 +1,6 @@
-"""What an algorithm has been told, and the instances that learned from it."""
+"""What an algorithm has been told: it can unlearn, stop and go on."""
 
-import math
-import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -10,79 +8,18 @@ from typing import Any, Self
 import numpy as np
 
 from unbribable.decision.draws import Seed
-from unbribable.decision.instance import Instance
-from unbribable.decision.journal import Journal, Lost
-from unbribable.decision.options import Options
+from unbribable.decision.journal import Journal
+from unbribable.decision.learning import AssumptionsRefuted, Learning
 from unbribable.decision.proposal import Query, Reading
 from unbribable.decision.saving import check_identity, load_readings, saved
 from unbribable.model import checks
-from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
-from unbribable.model.domain import Grid
-from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.information_gain import MaxInformationGain
 
-N_LOCAL = 4
-"""Candidates a reading adds on a Box round its point, and as many round the incumbent."""
+__all__ = ["AssumptionsRefuted", "Learner"]
 
 
-class AssumptionsRefuted(UserWarning):
-    """The readings contradict the assumptions; every guarantee is void from here on."""
-
-
-class Learner(ABC):
-    """Abstract. Holds changing state: candidates, instances, readings; can unlearn, stop and go on.
-
-    Everything but the draws is a function of the readings in the order in which they were taken,
-    so learning them again gives the same state bit for bit.
-    """
-
-    def __init__(
-        self, domain: Grid | Box, assumptions: Assumptions, options: Options, seed: Any
-    ) -> None:
-        if not isinstance(domain, Grid | Box):
-            raise TypeError(f"domain must be a Grid or a Box, got domain={domain!r}")
-        if not isinstance(assumptions, Assumptions):
-            raise TypeError(f"assumptions must be Assumptions, got assumptions={assumptions!r}")
-        if options.gain == "certified" and isinstance(domain, Box):
-            raise ValueError(
-                "gain='certified' needs a Grid: the bound is on finitely many candidates, got a Box"
-            )
-        self.domain = domain
-        self.assumptions = assumptions
-        self.options = options
-        self.seed = Seed.of(seed)
-        self._is_seed_given = seed is not None
-        self.t = 0
-        self._pending: dict[int, Query] = {}
-        self.journal = Journal()
-        self.candidates = Candidates(domain)
-        self.candidates.check_kernel(assumptions.kernel)
-        self._gamma: MaxInformationGain | None = None
-        if options.gain == "certified":
-            X = self.candidates.coordinates
-            self._gamma = MaxInformationGain(assumptions.kernel, X, assumptions.lam)
-
-    # --- what an algorithm decides -------------------------------------------------------------
-
-    @abstractmethod
-    def _build(self) -> None:
-        """Make the instances, and whatever else changes with the readings, as they are at the start."""
-
-    @abstractmethod
-    def _learners(self, label: str) -> list[Instance]:
-        """The instances that learn from a reading that belongs to `label`."""
-
-    @abstractmethod
-    def _after(self, labels: Sequence[str], t: int) -> None:
-        """What follows from new bounds of these instances; the last reading told is that of round t."""
-
-    @abstractmethod
-    def _is_refuted(self) -> bool:
-        """Whether bounds that can only fail with an assumption have failed."""
-
-    def _grown(self) -> None:
-        """What follows from further candidates, which all instances have taken in."""
+class Learner(Learning):
+    """Abstract. Holds changing state: what was told, and the queries that are pending."""
 
     @property
     @abstractmethod
@@ -137,13 +74,9 @@ class Learner(ABC):
                 again = replace(reading, instance=self._learner_again(reading)) if is_after else reading
                 kept.append((again, self._u_of(reading)))
             is_after |= reading.id == self.refuted
-        was_refuted = self.refuted is not None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionsRefuted)  # said when it happened
-            self._learn_again(kept, self.journal.without(id_, unrelated))
-        if self.refuted is not None and not was_refuted and self.options.beta is None:
-            warnings.warn(self._refutation(), AssumptionsRefuted, stacklevel=2)
-        self._pending = {key: self._located(query) for key, query in self._pending.items()}
+        n_at_once = self._n_at_once - (found[0] in self.journal.readings[: self._n_at_once])
+        journal = self.journal.without(id_, unrelated)
+        self._wholly(lambda: self._learn_again(kept, journal, n_at_once))
         return found[0]
 
     def forget(self, query: Query | int) -> Query:
@@ -174,7 +107,9 @@ class Learner(ABC):
             self._pending.pop(t, None)
             self.t = max(self.t, t)
             self._stale()
+            was_refuted = self.refuted is not None
             self._settle()
+            self._warn_if_refuted(was_refuted, stacklevel=3)
 
     @property
     def is_selected(self) -> bool:
@@ -186,7 +121,7 @@ class Learner(ABC):
     def state(self) -> dict[str, Any]:
         """Everything needed to go on later: JSON-able values and arrays. Holds the secret seed."""
         coordinates = self.candidates.coordinates if self.candidates.box else None
-        return saved(
+        state = saved(
             self._identity(),
             self.seed,
             self.t,
@@ -194,6 +129,7 @@ class Learner(ABC):
             self.pending,
             coordinates,
         )
+        return {**state, "at_once": self._n_at_once}
 
     def restore(self, state: Mapping[str, Any]) -> Self:
         """Go on from `state()`: learn the same readings again, in the same order.
@@ -217,47 +153,15 @@ class Learner(ABC):
         if self._is_seed_given and seed != self.seed:
             raise ValueError("the seed must be the saved one (or left out), got another seed")
         loaded = load_readings(state, self.candidates, self.instances)
+        n_at_once = checks.integer("at_once", state.get("at_once", 0), at_least=0)
+        journal = Journal(loaded.retracted, loaded.lost)
+        self._wholly(lambda: self._learn_again(loaded.readings, journal, n_at_once))
         self.seed = seed
         self.t = loaded.t
-        self._learn_again(loaded.readings, Journal(loaded.retracted, loaded.lost))
         self._pending = {query.id: self._located(query) for query in loaded.pending}
         return self
 
     # --- inside --------------------------------------------------------------------------------
-
-    def _begin(self) -> None:
-        """As before the first reading."""
-        self.candidates = Candidates(self.domain)
-        self.instances: dict[str, Instance] = {}
-        self.detected: int | None = None
-        self.refuted: int | None = None
-        self._n_local = 0
-        self._build()
-        self._stale()
-
-    def _learn_again(self, readings: Sequence[tuple[Reading, Floats]], journal: Journal) -> None:
-        """Everything from the beginning: these readings, and what the journal says was lost, in turn."""
-        lost = list(journal.lost.items())
-        self.journal = Journal(journal.retracted)
-        self._begin()
-        for n, (reading, u) in enumerate(readings):
-            while lost and lost[0][1].n_told <= n:
-                self._lose_again(*lost.pop(0))
-            self._take(reading, u)
-        for t, each in lost:
-            self._lose_again(t, each)
-
-    def _lose_again(self, t: int, lost: Lost) -> None:
-        self.journal.lose_again(t, lost)
-        self._settle()
-
-    def _learner_again(self, reading: Reading) -> str | None:
-        """Who learns, once a reading is retracted, from one that was told after the refutation."""
-        return reading.instance
-
-    @abstractmethod
-    def _stale(self) -> None:
-        """Forget what was worked out for the next choice."""
 
     def _identity(self) -> dict[str, Any]:
         return {
@@ -267,85 +171,6 @@ class Learner(ABC):
             **self.parameters,
             **self.options.to_dict(),
         }
-
-    def _new_instance(self, label: str, *, C: float, delta: float) -> Instance:
-        instance = Instance(
-            label,
-            self.candidates.coordinates,
-            self.assumptions,
-            self.options,
-            C=C,
-            delta=delta,
-            gamma=self._gamma,
-        )
-        self.instances[label] = instance
-        return instance
-
-    def _u_of(self, reading: Reading) -> Floats:
-        u: Floats = self.candidates.coordinates[reading.index]
-        return u
-
-    def _located(self, query: Query) -> Query:
-        return replace(query, index=self.candidates.index_of(query.u))
-
-    def _take(self, reading: Reading, u: Floats) -> None:
-        """Let the instance the reading belongs to learn from it. The only place that learns."""
-        if self.candidates.box is not None:
-            known = self.candidates.index_of(u)
-            if known is not None:
-                u = self.candidates.coordinates[known]  # the scaling of x may have rounded it
-            self._grow(u, reading.instance)
-            index = self.candidates.index_of(u)
-            assert index is not None
-            reading = replace(reading, index=index)
-        if math.isnan(reading.lcb) and reading.instance is not None and not reading.is_foreign:
-            learner = self.instances[reading.instance]  # a host chose: the bound as it is before
-            lcb = float(learner.mu[reading.index]) - learner.width_at(reading.index)
-            reading = replace(reading, lcb=lcb)
-        self.journal.add(reading)
-        self._stale()
-        if reading.instance is not None:
-            for instance in self._learners(reading.instance):
-                instance.learn(reading.index, reading.y, reading.lam, settles=False)
-        self._settle()
-
-    def _settle(self) -> None:
-        """Intersect the bounds and see what follows, if the journal is settled; see there."""
-        if not self.journal.is_settled:
-            return
-        changed = [label for label, instance in self.instances.items() if instance.is_behind]
-        if not changed:
-            return
-        for label in changed:
-            self.instances[label].settle()
-        t = self.journal.readings[-1].id
-        self._after(changed, t)
-        if self.refuted is None and self._is_refuted():
-            self.refuted = t
-            if self.options.beta is None:
-                warnings.warn(self._refutation(), AssumptionsRefuted, stacklevel=4)
-
-    def _grow(self, u: Floats, label: str | None) -> None:
-        """Make u a candidate, and with it some points round it and round the learner's incumbent.
-
-        As many local ones in all as there were Sobol points. They are drawn from a fixed stream, so
-        they are a function of the readings alone.
-        """
-        box = self.candidates.box
-        assert box is not None
-        new = [u]
-        if label is not None and self._n_local < box.n_candidates:
-            incumbent = self.candidates.coordinates[np.argmax(self.instances[label].lcb_bar)]
-            rng = np.random.default_rng([3, len(self.journal.readings)])
-            reach = 0.2 * 0.5 ** rng.integers(0, 5, size=(2 * N_LOCAL, 1))
-            centres = np.repeat([u, incumbent], N_LOCAL, axis=0)
-            local = np.clip(centres + reach * rng.standard_normal(centres.shape), 0.0, 1.0)
-            new += list(box.snap(local))
-            self._n_local += len(local)
-        if self.candidates.add(np.array(new)):
-            for instance in self.instances.values():
-                instance.extend(self.candidates.coordinates)
-            self._grown()
 
     def _pending_query(self, query: Any) -> Query:
         is_whole = isinstance(query, Query)
@@ -377,11 +202,3 @@ class Learner(ABC):
         if label is not None and callable(self.options.beta):
             for instance in self._learners(label):
                 self.options.beta_at(instance.n_readings + 2)
-
-    def _refutation(self) -> str:
-        return (
-            f"The assumptions are refuted by the readings up to round {self.refuted}, so nothing is "
-            "guaranteed any more. True assumptions would be contradicted with probability at most "
-            f"{self.assumptions.delta:g}; more likely B, noise_std or the corruption is larger than "
-            "assumed, or the kernel is wrong."
-        )

@@ -12,6 +12,7 @@ from unbribable.decision.avoid import is_among
 from unbribable.decision.draws import Seed
 from unbribable.decision.fast_slow import FastSlowGPUCB, fast_slow_probabilities
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.history import Past, learn_history
 from unbribable.decision.layered import LayeredGPUCB, layer_probabilities
 from unbribable.decision.units import Units
 from unbribable.doors.fitted import Fitted, Model
@@ -22,6 +23,9 @@ from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Matern, SquaredExponential
 from unbribable.theory.assumptions import Assumptions
+
+N_AT_ONCE = 256
+"""Readings from which those that a model was fitted to, and that came before it, are learned at once."""
 
 N_NEAR = 32
 """Points without a reading, the last ones, that also count as pending."""
@@ -195,14 +199,21 @@ class Engine:
         if self.assumptions is None:
             return None
         units, is_redrawn = self.units, self._is_redrawn
+
+        def past(told: Told) -> Past:
+            drawn = None if is_redrawn else told.drawn
+            return Past(told.t, told.u, units.to_model(told.y), drawn, told.is_foreign)
+
         if self._algorithm is None or (self._is_counted and self._counted != self.n_readings):
             self._algorithm = self._new_algorithm()
             self._counted = self.n_readings
+            if self._fitted_at >= N_AT_ONCE:
+                learn_history(self._algorithm, [past(told) for told in self.told[: self._fitted_at]])
         for t, because_of_value in self.lost.items():
             self._algorithm.lose(t, because_of_value=because_of_value)
         for told in self.told[len(self._algorithm.readings) :]:
-            y, drawn = units.to_model(told.y), None if is_redrawn else told.drawn
-            self._algorithm.learn(told.t, told.x, y, drawn=drawn, is_foreign=told.is_foreign)
+            one = past(told)
+            self._algorithm.learn(one.t, told.x, one.y, drawn=one.drawn, is_foreign=one.is_foreign)
         return self._algorithm
 
     @property

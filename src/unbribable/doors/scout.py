@@ -8,6 +8,7 @@ import numpy as np
 
 from unbribable.decision.avoid import is_among
 from unbribable.decision.gp_ucb import GPUCB
+from unbribable.decision.history import Past, learn_history
 from unbribable.decision.learner import AssumptionsRefuted
 from unbribable.decision.suspects import flagged
 from unbribable.model.box import Box
@@ -63,7 +64,7 @@ class Scout:
             kept = [reading for reading in self._readings[:bulk] if reading[0] not in left_out]
             if kept:
                 numbered = enumerate(held(kept), 1)  # without gaps: a player waits for open rounds
-                self._player.learn_all([(k, u, y) for k, (_, u, y) in numbered])
+                learn_history(self._player, [Past(k, u, y) for k, (_, u, y) in numbered])
             n = bulk
         self._learn(self._readings[n:])
 

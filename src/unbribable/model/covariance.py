@@ -136,6 +136,8 @@ class Covariance:
         if self._is_look:
             self._columns, self._steps, self._k = columns, steps, len(steps)
             return
+        if not len(steps):
+            return
         padded = np.zeros((len(steps), self.blocks[0].shape[1]))
         padded[:, : self.n] = steps
         self._subtract(columns, padded)

@@ -175,9 +175,9 @@ class Posterior:
         is_rebuilt |= self._mend_if_drifted()
         return Update(step, is_rebuilt)
 
-    def observe_all(self, indices: Ints, y: Floats) -> None:
-        """Take in readings of candidates at once, before any other: O(m^2 n). Equal up to rounding."""
-        self._tally.add_all(zip(indices.tolist(), y.tolist(), [self.lam] * len(y), strict=True))
+    def observe_all(self, readings: Sequence[Reading]) -> None:
+        """Take in readings at once, before any other: O(m^2 n). Equal up to rounding."""
+        self._tally.add_all(readings)
         self._R.add_rows(np.zeros((self.m, len(self.X))))
         self.rebuild()
         self.n_rebuilds, self._checked_at = 0, (self.m, self.n_readings)

@@ -37,6 +37,8 @@ def condition(top: Floats, u: Ints, prec: Floats) -> tuple[Floats, float]:
     Returns:
         The steps M^-1 top, (p, n), and the information gained.
     """
+    if not len(u):
+        return top, 0.0
     factor = lu_factor(top[:, u] + np.diag(1.0 / prec))
     gain = 0.5 * float(np.sum(np.log(np.abs(np.diag(factor[0]))) + np.log(prec)))
     return lu_solve(factor, top), gain

@@ -1,0 +1,206 @@
+"""Many points read: readings wait for a block, looks leave no trace, histories come at once."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unbribable as ub
+from four import BUILDS, Build, told
+from unbribable.decision import instance as large
+from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.history import Past, learn_history
+
+GRID = ub.Grid(np.random.default_rng(0).random((90, 2)))
+BOX = ub.Box([0.0, 0.0], [1.0, 1.0], n_candidates=16)
+KERNEL = ub.Matern(2.5, 0.4)
+ASSUMED = ub.Assumptions(KERNEL, B=1.0, B0=1.0, noise_std=0.05, lam=0.01, c_max=1.0)
+CENTRES = np.random.default_rng(1).random((5, 2))
+HEIGHTS = np.array([1.0, -0.6, 0.5, 0.3, -0.4])
+HEIGHTS = 0.9 * HEIGHTS / np.sqrt(HEIGHTS @ KERNEL(CENTRES, CENTRES) @ HEIGHTS)
+
+each_domain = pytest.mark.parametrize("domain", [GRID, BOX], ids=["grid", "box"])
+each_build = pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS.keys())
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large with 16 points, blocks of 5."""
+    monkeypatch.setattr(large, "N_SINGLE", 16)
+    monkeypatch.setattr(large, "N_BLOCK", 5)
+
+
+def f(u: np.ndarray) -> np.ndarray:
+    """Of norm 0.9."""
+    values: np.ndarray = KERNEL(u, CENTRES) @ HEIGHTS
+    return values
+
+
+def readings(domain: Any, n: int = 63) -> list[tuple[np.ndarray, float]]:
+    """Points and noisy values, some points twice."""
+    rng = np.random.default_rng(2)
+    found: list[tuple[np.ndarray, float]] = []
+    for k in range(n):
+        x = rng.random(2) if domain is BOX else GRID.points[rng.integers(90)]
+        x = found[k // 2][0] if k % 7 == 6 else x
+        found.append((x, float(f(x[None, :])[0] + 0.05 * rng.standard_normal())))
+    return found
+
+
+def play(build: Build, domain: Any, look_every: int | None = None) -> Algorithm:
+    """A game in which the user chooses the points; somebody may look in between."""
+    algorithm = build(domain, ASSUMED)
+    for k, (x, y) in enumerate(readings(domain), 1):
+        algorithm.tell(x=x, y=y)
+        if look_every and k % look_every == 0:
+            algorithm.recommend()
+            if k % 4 == 0:
+                algorithm.query_at(k + 1, algorithm.drawn(k + 1))
+    return algorithm
+
+
+@each_domain
+@each_build
+def test_looking_never_changes_what_comes_later(build: Build, domain: Any, small_blocks: None) -> None:
+    """Not a bit: somebody who looks after every reading, or now and then, or never."""
+    never = told(play(build, domain))
+    for every in (1, 4):
+        assert told(play(build, domain, every)) == never
+
+
+@each_domain
+@each_build
+def test_a_large_instance_believes_what_one_by_one_gives(
+    build: Build, domain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mean and sigma up to rounding at every candidate of both; bounds that are only wider, and hold."""
+    single = play(build, domain)
+    monkeypatch.setattr(large, "N_SINGLE", 16)
+    monkeypatch.setattr(large, "N_BLOCK", 5)
+    blocks = play(build, domain)
+    assert any(instance.is_large for instance in blocks.instances.values())
+    where = [single.candidates.index_of(u) for u in blocks.candidates.coordinates]
+    both = [k for k, index in enumerate(where) if index is not None]
+    there = np.array([where[k] for k in both], dtype=np.intp)
+    assert len(both) > 60
+    for label, instance in blocks.instances.items():
+        other = single.instances[label]
+        assert instance.n_readings == other.n_readings
+        np.testing.assert_allclose(instance.mu[both], other.mu[there], rtol=0.0, atol=1e-8)
+        np.testing.assert_allclose(instance.sigma[both], other.sigma[there], rtol=1e-8)
+        np.testing.assert_allclose(instance.width[both], other.width[there], rtol=1e-6)
+        if domain is GRID:
+            assert (instance.ucb_bar >= other.ucb_bar - 1e-9).all()
+            assert (instance.lcb_bar <= other.lcb_bar + 1e-9).all()
+    true = f(blocks.candidates.coordinates)
+    for label in blocks._guarantee(None, None).labels:
+        assert (true <= blocks.instances[label].ucb_bar + 1e-9).all()
+        assert (true >= blocks.instances[label].lcb_bar - 1e-9).all()
+
+
+@each_domain
+@each_build
+def test_a_large_run_resumes_and_retracts_exactly(build: Build, domain: Any, small_blocks: None) -> None:
+    """Bit for bit, in the middle of a block; a retraction is as if it had never been told."""
+    algorithm = play(build, domain, 3)
+    resumed = build(domain, ASSUMED).restore(algorithm.state())
+    assert told(resumed) == told(algorithm)
+    algorithm.retract(30)
+    again = build(domain, ASSUMED)
+    again.lose(30)
+    for k, (x, y) in enumerate(readings(domain), 1):
+        if k != 30:
+            again.learn(k, x, y, drawn=algorithm.drawn(k))
+    one, other = told(algorithm), told(again)
+    assert {key: one[key] for key in algorithm.instances} == {
+        key: other[key] for key in algorithm.instances
+    }
+
+
+@each_build
+def test_a_large_learner_that_plays_spreads_its_queries(build: Build, small_blocks: None) -> None:
+    """What waits counts in the choice: the next queries are not the same point again and again."""
+    algorithm = play(build, GRID)
+    asked = []
+    for _ in range(6):
+        query = algorithm.ask()
+        asked.append(query.index)
+        algorithm.tell(query, float(f(query.u[None, :])[0]))
+    played = algorithm.readings[-6:]
+    assert [reading.index for reading in played] == asked
+    assert len(set(asked)) > 1
+
+
+@pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
+@pytest.mark.parametrize("build", [BUILDS["robust"], BUILDS["layered"], BUILDS["fast-slow"]])
+def test_a_refutation_comes_with_the_block(build: Build, small_blocks: None) -> None:
+    """Readings beyond anything allowed, of one point: not at once, but not later than a few blocks."""
+    algorithm = play(build, GRID)
+    for _ in range(200):
+        algorithm.tell(x=GRID.points[0], y=30.0)
+    assert algorithm.refuted is not None
+    assert algorithm.recommend().regret_bound is None
+
+
+# --- at once ---------------------------------------------------------------------------------------
+
+
+def past_of(algorithm: Algorithm) -> list[Past]:
+    """Its readings, as a history for another one."""
+    return [
+        Past(one.id, algorithm.candidates.coordinates[one.index], one.y, algorithm.drawn(one.id))
+        for one in algorithm.readings
+    ]
+
+
+@each_domain
+@each_build
+def test_a_history_at_once_gives_the_same_belief_and_bounds_that_hold(build: Build, domain: Any) -> None:
+    """Every instance learns what its draw says; what is wider is only not intersected."""
+    single, at_once = play(build, domain), build(domain, ASSUMED)
+    learn_history(at_once, past_of(single))
+    assert [(one.id, one.y, one.instance) for one in at_once.readings] == [
+        (one.id, one.y, one.instance) for one in single.readings
+    ]
+    points = np.array([at_once.candidates.coordinates[one.index] for one in at_once.readings])
+    here = [one.index for one in at_once.readings]
+    there = [one.index for one in single.readings]
+    for label, instance in at_once.instances.items():
+        other = single.instances[label]
+        assert instance.n_readings == other.n_readings
+        np.testing.assert_allclose(instance.mu[here], other.mu[there], rtol=0.0, atol=1e-8)
+        np.testing.assert_allclose(instance.sigma[here], other.sigma[there], rtol=1e-7)
+        assert (instance.ucb_bar[here] >= other.ucb_bar[there] - 1e-8).all()
+    for label in at_once._guarantee(None, None).labels:
+        assert (f(points) <= at_once.instances[label].ucb_bar[here] + 1e-9).all()
+        assert (f(points) >= at_once.instances[label].lcb_bar[here] - 1e-9).all()
+    resumed = build(domain, ASSUMED).restore(at_once.state())
+    assert told(resumed) == told(at_once)
+
+
+def test_lies_in_a_history_are_detected_at_its_end() -> None:
+    """Three of them, all told to fast; from then on every reading goes to "all"."""
+    fast_slow = ub.FastSlowGPUCB(GRID, ASSUMED, C=3.0, seed=1)
+    near, far = (
+        GRID.points[0],
+        GRID.points[np.argmax(np.linalg.norm(GRID.points - GRID.points[0], axis=1))],
+    )
+    fast = [t for t in range(1, 121) if fast_slow.drawn(t) == "fast"]
+    history = [
+        Past(t, near, 0.0) if t in fast[:3] else Past(t, far, 0.0) if t in fast else Past(t, near, 0.9)
+        for t in range(1, 121)
+    ]
+    learn_history(fast_slow, history)
+    assert fast_slow.refuted is None
+    assert fast_slow.detected in {past.t for past in history}
+    assert {reading.instance for reading in fast_slow.readings} == {"fast", "slow"}
+    fast_slow.learn(121, GRID.points[0], 0.0)
+    assert fast_slow.readings[-1].instance == "all"
+
+
+def test_a_used_algorithm_refuses_a_history() -> None:
+    """It is for what came before everything else."""
+    algorithm = ub.GPUCB(GRID, ASSUMED)
+    algorithm.tell(algorithm.ask(), 0.1)
+    with pytest.raises(RuntimeError, match=r"needs a new algorithm, this one is in round 1"):
+        learn_history(algorithm, [Past(2, GRID.points[0], 0.1)])
