@@ -25,7 +25,7 @@ class Instance:
     """Holds changing state: what one learner believes, and the interval it gives each candidate.
 
     With N_SINGLE points read it is large. Then readings wait until there are N_BLOCK of them, and
-    bounds are intersected only when the readings have grown by an eighth since the last time, which
+    bounds are intersected only when the readings have grown by a fourth since the last time, which
     is valid and costs a passage over memory less each time. Who looks in between sees everything, as
     if it had been learned: belief and bounds are worked out for the look, and what comes later does
     not depend on whether somebody looked.

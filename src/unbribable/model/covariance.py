@@ -61,7 +61,11 @@ class Covariance:
     def columns(self, indices: Ints | int) -> Floats:
         """R[:, indices]: (m, k), or (m,) for one index."""
         columns, steps = self._waiting
-        found = [np.take(part, indices, axis=1) for _, part in self._parts()]
+        if not isinstance(indices, int) and len(indices) > 8 and (np.diff(indices) == 1).all():
+            side_by_side = slice(int(indices[0]), int(indices[-1]) + 1)  # some times faster
+            found = [part[:, side_by_side].copy() for _, part in self._parts()]
+        else:
+            found = [np.take(part, indices, axis=1) for _, part in self._parts()]
         gathered: Floats = found[0] if len(found) == 1 else np.concatenate(found)
         return gathered - columns @ steps[:, indices] if self._k else gathered
 

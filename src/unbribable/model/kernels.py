@@ -16,6 +16,9 @@ Scale = float | tuple[float, ...]
 _DIFFERENCE = 1e-6
 """Step of the central differences that stand in where a kernel does not say its gradient."""
 
+_IN_CACHE = 1 << 16
+"""Values computed at once: what is needed on the way then stays near the processor."""
+
 
 def check_scale(name: str, value: Any) -> Scale:
     """A positive number, or one positive number per coordinate, as plain hashable data."""
@@ -102,8 +105,15 @@ class Stationary(Kernel):
         """The kernel's value at squared scaled distance r2; 1 at r2 = 0."""
 
     def __call__(self, X: Floats, other: Floats) -> Floats:
-        scaled = _divide(X, self.lengthscale), _divide(other, self.lengthscale)
-        return self.of_squared_distance(cdist(*scaled, "sqeuclidean"))
+        X, other = _divide(X, self.lengthscale), _divide(other, self.lengthscale)
+        n_rows = max(1, _IN_CACHE // max(1, len(other)))
+        if len(X) <= n_rows:
+            return self.of_squared_distance(cdist(X, other, "sqeuclidean"))
+        values = np.empty((len(X), len(other)))
+        for start in range(0, len(X), n_rows):
+            part = slice(start, start + n_rows)
+            values[part] = self.of_squared_distance(cdist(X[part], other, "sqeuclidean"))
+        return values
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(len(X))

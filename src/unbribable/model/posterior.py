@@ -63,8 +63,6 @@ class Posterior:
     Attributes:
         mu: Posterior mean at the candidates, (n,).
         var: Posterior variance at the candidates, (n,).
-        noise_var: The share of var that is due to the fictitious noise, sum_j prec[j] R[j, x]^2, (n,);
-            zeros unless tracked.
         gain: Realised information gain, 0.5 ln det(I + K / lam).
         n_rebuilds: How often drift made a rebuild necessary.
         n_floored: Candidates whose variance lies below what float64 resolves after the last
@@ -86,7 +84,7 @@ class Posterior:
         self.lam = lam
         self.mu: Floats = np.zeros(len(X))
         self.var: Floats = kernel.diag(X)
-        self.noise_var: Floats = np.zeros(len(X))
+        self._noise_var: Floats | None = np.zeros(len(X))
         self.gain = 0.0
         self.n_rebuilds = self.n_floored = 0
         self._tracks_noise_var = tracks_noise_var
@@ -96,6 +94,14 @@ class Posterior:
         self._checked_at = (0, 0)
         self._S: Floats | None = None
         self._system: System | None = None
+
+    @property
+    def noise_var(self) -> Floats:
+        """Share of var due to the fictitious noise, sum_j prec[j] R[j, x]^2, (n,); 0 if not tracked."""
+        if self._noise_var is None:
+            tracked = self._R.squares(self.prec) if self._tracks_noise_var else np.zeros(len(self.mu))
+            self._noise_var = tracked
+        return self._noise_var
 
     @property
     def m(self) -> int:
@@ -165,9 +171,9 @@ class Posterior:
         self.var -= step * r  # [BKS20, Eq. 5]
         self.var[i] = v * lam / s  # the same without cancellation, where it is worst
         if self._tracks_noise_var:
-            pull = self.prec * column
+            noise_var, pull = self.noise_var, self.prec * column
             pulled = self._R.times(pull)
-            self.noise_var += step * (step * (float(pull @ column) + lam) - 2.0 * pulled)
+            noise_var += step * (step * (float(pull @ column) + lam) - 2.0 * pulled)
         self.gain += 0.5 * math.log1p(v / lam)
         self._R.defer(column, step)
         self._S = self._system = None
@@ -190,8 +196,6 @@ class Posterior:
         """
         self._R.flush()
         self._R.subtract(*self._take(X, readings))
-        if self._tracks_noise_var:
-            self.noise_var = self._R.squares(self.prec)
         if self.var.min() < 0.0 or self._is_off():
             self.rebuild()
 
@@ -204,8 +208,6 @@ class Posterior:
         other = copy.copy(self)
         other._R, other._tally = self._R.look(), self._tally.copy()
         other._R.subtract(*other._take(X, readings))
-        if self._tracks_noise_var:
-            other.noise_var = other._R.squares(other.prec)
         other._floor()
         return other
 
@@ -261,7 +263,7 @@ class Posterior:
         self.X = X
         self.mu = np.concatenate([self.mu, self.ybar @ weights])
         self.var = np.concatenate([self.var, var])
-        self.noise_var = np.concatenate([self.noise_var, noise_var])
+        self._noise_var = np.concatenate([self.noise_var, noise_var])
         self._R.widen(len(X))
         self._R.set_columns(n, columns)
         if is_off:
@@ -290,7 +292,7 @@ class Posterior:
         system = self.system()
         u, prec, pull = self.u, self.prec, system.solve(self.ybar)
         self._R.drop_waiting()
-        self._S = None
+        self._S = self._noise_var = None
         for start in range(0, len(self.X), _BLOCK):
             part = slice(start, start + _BLOCK)
             cross = self.kernel(self.X[u], self.X[part])
@@ -298,8 +300,6 @@ class Posterior:
             self._R.set_columns(start, solved / prec[:, None])
             self.mu[part] = pull @ cross
             self.var[part] = self.kernel.diag(self.X[part]) - np.einsum("jx,jx->x", cross, solved)
-            if self._tracks_noise_var:
-                self.noise_var[part] = np.einsum("j,jx,jx->x", 1.0 / prec, solved, solved)
         self.var[u] = self._R.diagonal(u)  # accurate, the difference above is not
         self.gain = system.half_log_det + 0.5 * float(np.sum(np.log(prec)))
         self._floor()
@@ -372,7 +372,7 @@ class Posterior:
         self.var -= np.einsum("px,px->x", top, steps)
         self.var[told.u] = np.diag(steps[:, told.u]) / told.prec  # the same without cancellation
         self.gain += gain
-        self._S = self._system = None
+        self._S = self._system = self._noise_var = None
         return self._R.columns(told.u), steps
 
     def _is_off(self) -> bool:
@@ -393,7 +393,6 @@ class Posterior:
         if is_negative or self.drift() > DRIFT_TOLERANCE:
             self.rebuild()
             return True
-        if self._tracks_noise_var:
-            self._R.flush()
-            self.noise_var = self._R.squares(self.prec)
+        self._R.flush()
+        self._noise_var = None  # to be summed up afresh
         return False
