@@ -260,10 +260,10 @@ class Posterior:
         var = diag - np.einsum("jx,jx->x", weights, cross)
         is_off |= bool((var < np.minimum(self._resolution, 0.5 * diag)).any())
         noise_var = np.einsum("jx,jx->x", weights, columns) * self._tracks_noise_var
+        self._noise_var = np.concatenate([self.noise_var, noise_var])
         self.X = X
         self.mu = np.concatenate([self.mu, self.ybar @ weights])
         self.var = np.concatenate([self.var, var])
-        self._noise_var = np.concatenate([self.noise_var, noise_var])
         self._R.widen(len(X))
         self._R.set_columns(n, columns)
         if is_off:
