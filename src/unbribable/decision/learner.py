@@ -129,7 +129,7 @@ class Learner(Learning):
             self.pending,
             coordinates,
         )
-        return {**state, "at_once": self._n_at_once}
+        return {**state, "at_once": self._n_at_once} if self._n_at_once else state
 
     def restore(self, state: Mapping[str, Any]) -> Self:
         """Go on from `state()`: learn the same readings again, in the same order.

@@ -53,7 +53,7 @@ class System:
         return solved
 
     def at(self, X: Floats, ybar: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance at points X, with these readings, (m,) [BKS20, Eqs. 5, 9]."""
+        """Mean and variance at points X, with these readings, (m,)."""
         cross = self._kernel(self._points, X)
         solved = self.solve(cross)
         return ybar @ solved, self._kernel.diag(X) - np.einsum("jx,jx->x", cross, solved)
