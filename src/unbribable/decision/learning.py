@@ -201,16 +201,15 @@ class Learning(ABC):
 
         If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
         """
-        held, was_refuted = [*self.journal.readings], self.refuted is not None
-        n_at_once = self._n_at_once
-        journal = Journal(dict(self.journal.retracted), dict(self.journal.lost))
+        journal, n_at_once, was_refuted = self.journal, self._n_at_once, self.refuted is not None
+        n = len(journal.readings)
         coordinates, were_pending = self.candidates.coordinates, self._pending
         self._pending = were_pending if pending is None else pending
         try:
             learn()
         except BaseException as error:
             self._pending = were_pending
-            known = [(reading, coordinates[reading.index]) for reading in held]
+            known = [(reading, coordinates[reading.index]) for reading in journal.readings[:n]]
             try:
                 self._learn_again(known, journal, n_at_once)
             except Exception as second:
