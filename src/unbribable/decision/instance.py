@@ -241,11 +241,11 @@ class Instance:
         avoid are left out of the choice.
         """
         self.expected, self.shrink, self.avoided = None, 1.0, None
-        p = self.posterior
         if avoid:
+            p = self.posterior
             self.avoided = Avoided(np.array(avoid), p.X[p.u], p.kernel)
         if points:
-            self.expected = Expected(p, np.array(points))
+            self.expected = Expected(self.posterior, np.array(points))
             self.shrink = self.expected.shrink_of_candidates()
 
     def best(self, alpha: float, among: Bools | None = None) -> tuple[int, float]:
