@@ -14,8 +14,8 @@ from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.exact_shift import Shift
 from unbribable.theory.information_gain import MaxInformationGain
 
-N_SINGLE = 512
-"""Distinct points read up to which readings are learned one by one, not in blocks."""
+N_SINGLE = 2048
+"""Distinct points read up to which readings are learned one by one, unless a history came at once."""
 
 N_BLOCK = 64
 """Readings of a block; four times as many new candidates make one, too."""
@@ -24,11 +24,11 @@ N_BLOCK = 64
 class Instance:
     """Holds changing state: what one learner believes, and the interval it gives each candidate.
 
-    With N_SINGLE points read it is large. Then readings wait until there are N_BLOCK of them, and
-    bounds are intersected only when the readings have grown by a fourth since the last time, which
-    is valid and costs a passage over memory less each time. Who looks in between sees everything, as
-    if it had been learned: belief and bounds are worked out for the look, and what comes later does
-    not depend on whether somebody looked.
+    With N_SINGLE points read, or after a history, it is large. Then readings wait until there are
+    N_BLOCK of them, and bounds are intersected only when the readings have grown by a fourth since
+    the last time, which is valid. Who looks in between sees everything, as if it had been learned:
+    belief and bounds are worked out for the look, and what comes later does not depend on whether
+    somebody looked.
 
     Args:
         label: Its name in the algorithm.
@@ -69,6 +69,7 @@ class Instance:
         self._is_new = False  # whether there are readings that its bounds do not rest on
         self._is_settled = True  # whether they may
         self._intersected_at = 0
+        self._has_history = False
         self.expected: Expected | None = None
         self.shrink: Floats | float = 1.0
         self.avoided: Avoided | None = None
@@ -87,7 +88,7 @@ class Instance:
     @property
     def is_large(self) -> bool:
         """Whether readings wait."""
-        return self._held.posterior.m >= N_SINGLE
+        return self._has_history or self._held.posterior.m >= N_SINGLE
 
     @property
     def is_behind(self) -> bool:
@@ -202,8 +203,10 @@ class Instance:
 
     def learn_all(self, readings: Sequence[Reading]) -> None:
         """Take in readings at once, before any other; `settle` is still to come."""
-        self._held.learn_all(readings)
-        self._is_new, self._is_settled = True, False
+        if readings:
+            self._held.learn_all(readings)
+            self._is_new, self._is_settled = True, False
+        self._has_history = True
 
     def lcb_at(self, i: int) -> float:
         """A lower bound at candidate i; of a large instance the one that is known without a look."""

@@ -132,8 +132,8 @@ class Learning(ABC):
                 for instance in self._learners(reading.instance):
                     share = shares.setdefault(instance.label, [])
                     share.append((reading.index, reading.y, reading.lam))
-        for label, share in shares.items():
-            self.instances[label].learn_all(share)
+        for label, instance in self.instances.items():
+            instance.learn_all(shares.get(label, []))
         self._n_at_once = len(readings)
         self._settle()
 

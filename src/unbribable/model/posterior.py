@@ -377,7 +377,7 @@ class Posterior:
 
     def _is_off(self) -> bool:
         """Whether some rows of R, spread evenly, are not what the other rows say."""
-        j = np.unique(np.linspace(0, self.m - 1, N_WITNESSES).astype(np.intp))
+        j = np.unique(np.linspace(0, self.m - 1, min(self.m, N_WITNESSES)).astype(np.intp))
         points = self.u[j]
         error = np.abs(self._rows_of(points.tolist(), self.X) - self._R.rows(j.tolist()))
         scale = np.sqrt(np.outer(self.var[points], self.var))
