@@ -24,7 +24,7 @@ N = 70
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is long: 20 readings before a fit are learned at once, and those after 12 points in blocks."""
+    """What is long: 20 readings before a fit are learned at once, those after 12 points in blocks."""
     monkeypatch.setattr(engines, "N_AT_ONCE", 20)
     monkeypatch.setattr(large, "N_SINGLE", 12)
     monkeypatch.setattr(large, "N_BLOCK", 5)
