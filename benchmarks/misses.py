@@ -38,9 +38,9 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 import unbribable as ub
-from unbribable.doors.advice import advise
-from unbribable.doors.engine import Engine
-from unbribable.world.test_functions import TEST_FUNCTIONS
+from unbribable.practice.advice import advise
+from unbribable.practice.engine import Engine
+from unbribable.world.named_functions import TEST_FUNCTIONS
 
 ROUNDS = 30
 NOISE = 0.05

@@ -32,10 +32,10 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 import unbribable as ub
-from unbribable.doors.engine import Engine
-from unbribable.doors.plan import SHARE as ALLOWED
-from unbribable.doors.plan import Plan
-from unbribable.world.test_functions import TEST_FUNCTIONS, TestFunction
+from unbribable.practice.engine import Engine
+from unbribable.practice.plan import SHARE as ALLOWED
+from unbribable.practice.plan import Plan
+from unbribable.world.named_functions import TEST_FUNCTIONS, TestFunction
 
 PROTOCOL = 1
 """To be raised when games of an older version of this file no longer count."""
@@ -243,7 +243,7 @@ def made_by(method: str) -> str:
     if method != "maximize":
         return version("optuna")
     root = Path(ub.__file__).parent
-    parts = ("decision", "doors", "model", "theory", "world")
+    parts = ("decision", "model", "practice", "theory", "world")
     files = sorted(file for part in parts for file in (root / part).rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 

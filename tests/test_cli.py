@@ -11,8 +11,8 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner
 
-from unbribable import cli, cli_demo
-from unbribable.cli import app
+from unbribable.cli import demo, main
+from unbribable.cli.main import app
 
 SPEC = """
 name = "tiny"
@@ -154,7 +154,7 @@ def test_demo_is_figure_1(tmp_path):
 
 
 def test_demo_prints_a_table(monkeypatch):
-    monkeypatch.setitem(cli_demo._GAME, "T", 20)
+    monkeypatch.setitem(demo._GAME, "T", 20)
     result = call("demo", "--seeds", "1", "--no-figure")
     assert result.exit_code == 0
     for word in ("GP-UCB", "RobustGPUCB (exact)", "LayeredGPUCB", "last 10 of 20 near x*"):
@@ -338,23 +338,23 @@ def test_bound_with_uncapped_lies_leaves_out_what_does_not_hold():
     assert data["budgets"] == []
 
 
-# --- doors -------------------------------------------------------------------------------------
+# --- ways in -------------------------------------------------------------------------------------
 
 
 def test_an_interrupt_exits_with_130(monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli_demo, "play_demo", interrupted)
+    monkeypatch.setattr(demo, "play_demo", interrupted)
     assert call("demo").exit_code == 130
 
 
 def test_a_missing_extra_exits_with_1_and_the_line_that_installs_it(monkeypatch):
-    @cli.door
+    @main.door
     def command():
         raise ModuleNotFoundError("figures need matplotlib: pip install 'unbribable[plot]'")
 
-    with pytest.raises(cli.typer.Exit) as caught:
+    with pytest.raises(main.typer.Exit) as caught:
         command()
     assert caught.value.exit_code == 1
 

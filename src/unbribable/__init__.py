@@ -9,13 +9,13 @@ from unbribable.decision.layered import LayeredGPUCB
 from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation, RegretCertificate
 from unbribable.decision.suspects import Suspect
-from unbribable.doors.maximize import maximize
-from unbribable.doors.result import Result, Trial
 from unbribable.model.box import Box
 from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
+from unbribable.practice.maximize import maximize
+from unbribable.practice.result import Result, Trial
 from unbribable.runs.record import Record
 from unbribable.runs.simulate import simulate
 from unbribable.theory.assumptions import Assumptions
@@ -23,7 +23,7 @@ from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.world.environment import Environment
 
 if TYPE_CHECKING:
-    from unbribable.report.plots_practice import plot_history, plot_posterior, plot_suspects
+    from unbribable.practice.figures.plots import plot_history, plot_posterior, plot_suspects
 
 __version__ = "0.1.0"
 
@@ -67,9 +67,9 @@ _PLOTS = ("plot_history", "plot_posterior", "plot_suspects")
 def __getattr__(name: str) -> Any:
     """The figures, loaded when they are asked for: they need matplotlib, the rest does not."""
     if name in _PLOTS:
-        from unbribable.report import plots_practice
+        from unbribable.practice.figures import plots
 
-        return getattr(plots_practice, name)
+        return getattr(plots, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -6,9 +6,9 @@ import sys
 def main() -> None:
     """Run the command line; say what to install where it cannot run."""
     try:
-        from unbribable.cli import app
+        from unbribable.cli.main import app
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "click", "rich"):
+        if (error.name or "").partition(".")[0] not in ("typer", "click", "rich", "threadpoolctl"):
             raise
         sys.exit(f"the command line needs {error.name}: pip install 'unbribable[cli]'")
     app(prog_name="unbribable")

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from integrations.postgres import PASSWORD, postgres
-from unbribable.cli import app
-from unbribable.cli_storage import shown
-from unbribable.cli_study import parameter
+from unbribable.cli.main import app
+from unbribable.cli.storage import shown
+from unbribable.cli.study import parameter
 
 
 @pytest.fixture(autouse=True)

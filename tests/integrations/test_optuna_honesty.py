@@ -23,9 +23,9 @@ from integrations.optuna_studies import (
     objective,
     sampler,
 )
-from unbribable.doors.engine import Engine
 from unbribable.integrations.optuna_sampler import UnbribableSampler
 from unbribable.integrations.optuna_space import Space
+from unbribable.practice.engine import Engine
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 optuna.logging.set_verbosity(optuna.logging.WARNING)

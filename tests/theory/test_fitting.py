@@ -12,7 +12,7 @@ from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
 from unbribable.theory.fitting import Fit, Fitting, fit
 from unbribable.theory.reading_model import DROP, ReadingModel
-from unbribable.world.test_functions import TEST_FUNCTIONS
+from unbribable.world.named_functions import TEST_FUNCTIONS
 
 NUMBERS = ("center", "scale", "noise_std", "B", "B0")
 

@@ -11,8 +11,8 @@ import unbribable as ub
 from games import law
 from unbribable.world import adversaries as liars
 from unbribable.world.adversaries import Observation
+from unbribable.world.named_functions import TEST_FUNCTIONS
 from unbribable.world.objectives import Objective
-from unbribable.world.test_functions import TEST_FUNCTIONS
 from world.members import KERNEL, LAM, NOISE_STD, far_half, objective, play, view_of, world
 
 f = objective(21)

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 import unbribable as ub
 from games import law
+from unbribable.world.named_functions import TEST_FUNCTIONS
 from unbribable.world.objectives import (
     Objective,
     figure_1,
@@ -18,7 +19,6 @@ from unbribable.world.objectives import (
     lower_bound_pair,
     random_rkhs,
 )
-from unbribable.world.test_functions import TEST_FUNCTIONS
 
 ROUGH = ub.Matern(0.5, 0.2)
 """Well conditioned on any sensible set of points."""

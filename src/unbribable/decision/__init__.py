@@ -1,1 +1,1 @@
-"""Belief and width to the next point: the algorithms."""
+"""Belief and widths in, the next point and what is certain about it out: the algorithms."""

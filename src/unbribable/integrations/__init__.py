@@ -1,1 +1,1 @@
-"""Doors for users of other tools."""
+"""Other people's loops in, our advice out: Optuna."""

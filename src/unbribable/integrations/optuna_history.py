@@ -12,7 +12,6 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from unbribable.doors.engine import Asked, Engine
 from unbribable.integrations.optuna_space import Space
 from unbribable.integrations.optuna_storage import (
     TRIAL_KEY,
@@ -24,6 +23,7 @@ from unbribable.integrations.optuna_storage import (
 )
 from unbribable.integrations.optuna_terms import BEFORE, Terms
 from unbribable.model.checks import LARGEST_READING, Floats
+from unbribable.practice.engine import Asked, Engine
 
 N_STUDIES = 4
 """Studies whose history a sampler keeps."""

@@ -21,9 +21,6 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.draws import Seed
-from unbribable.doors.advice import advise, assumed, doubt
-from unbribable.doors.engine import Engine
-from unbribable.doors.plan import Plan, exploration
 from unbribable.integrations.optuna_advice import StudyRecommendation, StudySuspect, study_suspects
 from unbribable.integrations.optuna_history import Histories, History
 from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
@@ -39,6 +36,9 @@ from unbribable.integrations.optuna_terms import (
 )
 from unbribable.model import checks
 from unbribable.model.kernels import Kernel
+from unbribable.practice.advice import advise, assumed, doubt
+from unbribable.practice.engine import Engine
+from unbribable.practice.plan import Plan, exploration
 from unbribable.theory.assumptions import Assumptions
 
 READERS = (

@@ -14,8 +14,8 @@ from optuna.trial import TrialState
 from unbribable.decision.draws import Seed
 from unbribable.decision.fast_slow import fast_slow_probabilities
 from unbribable.decision.layered import layer_probabilities
-from unbribable.doors.plan import UNKNOWN, Plan
 from unbribable.integrations.optuna_storage import all_trials, set_study_attr, study_attr
+from unbribable.practice.plan import UNKNOWN, Plan
 
 FORMAT = 1
 BEFORE, AFTER = "before", "after"

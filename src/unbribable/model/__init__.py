@@ -1,1 +1,1 @@
-"""Points to belief: domains, kernels, the posterior."""
+"""Points in, belief out: domains, kernels, and the posterior at every candidate."""

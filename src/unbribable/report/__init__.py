@@ -1,11 +1,11 @@
-"""Records to tables and figures."""
+"""Records of a sweep in, tables and figures out."""
 
 import json
 import math
 from pathlib import Path
 from typing import Any
 
-from unbribable.report.drawing import require_matplotlib
+from unbribable.drawing import require_matplotlib
 from unbribable.report.figures import all_figures, write_all
 from unbribable.report.games import Collection, load, plan
 from unbribable.report.regret import default_baseline

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from unbribable.drawing import looks
 from unbribable.report import plots
 from unbribable.report.coverage import coverage, detection
-from unbribable.report.drawing import looks
 from unbribable.report.games import Cell, Collection, Game, Setting
 from unbribable.report.plots_inside import Plays
 from unbribable.report.posterior_panel import PosteriorPanel
@@ -260,6 +260,6 @@ def _parts(panels: Mapping[str, V], size: int = N_PANELS) -> Iterator[tuple[str,
 
 def write_all(figures: Iterator[Named], folder: Path) -> list[tuple[str, list[Path]]]:
     """Write the figures into the folder; caption and files of each."""
-    from unbribable.report.drawing import save
+    from unbribable.drawing import save
 
     return [(caption, save(figure, folder / name)) for name, caption, figure in figures]

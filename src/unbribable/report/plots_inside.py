@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.report.coverage import LEVEL, Coverage
-from unbribable.report.drawing import (
+from unbribable.drawing import (
     BLACK,
     BLUE,
     GREEN,
@@ -21,6 +20,7 @@ from unbribable.report.drawing import (
     styled,
     wrapped,
 )
+from unbribable.report.coverage import LEVEL, Coverage
 from unbribable.report.games import Floats, Ints
 from unbribable.report.regret import Curve
 

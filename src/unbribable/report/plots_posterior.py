@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unbribable.report.drawing import (
+from unbribable.drawing import (
     BLACK,
     BLUE,
     GREEN,

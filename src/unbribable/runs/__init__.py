@@ -1,1 +1,1 @@
-"""Algorithm times world times seed to a record: simulation, specs, sweeps."""
+"""Player, world and seed in, records out: specs, games, sweeps."""

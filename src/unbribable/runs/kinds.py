@@ -14,8 +14,8 @@ from unbribable.runs import fields
 from unbribable.runs.fields import Field, Fields, read_kind, read_table
 from unbribable.runs.streams import generator, stream
 from unbribable.world import objectives
+from unbribable.world.named_functions import TEST_FUNCTIONS
 from unbribable.world.objectives import Objective
-from unbribable.world.test_functions import TEST_FUNCTIONS
 
 Plain = Mapping[str, Any]
 

@@ -1,1 +1,1 @@
-"""Assumptions to numbers: widths, tails, information gain, regret bounds."""
+"""Assumptions in, numbers out: widths, tails, information gain, regret bounds, and fitted defaults."""

@@ -1,1 +1,1 @@
-"""A point to what is told about it, with the truth beside: objectives, adversaries, the ledger."""
+"""A point in, what is told about it out, with the truth beside it: functions, adversaries, ledger."""

@@ -1,0 +1,270 @@
+"""The command line, where words stand for the paper's letters: thin commands, everything else lazy."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
+
+import typer
+
+from unbribable.cli.door import Json, door, usage
+from unbribable.cli.show import print_json, print_table, progress_bar, show_sweep
+from unbribable.cli.study import app as study
+
+if TYPE_CHECKING:
+    from unbribable.runs.sweep import Tally
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+app = typer.Typer(
+    help="Bayesian optimization that cannot be bribed.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(study, name="study")
+
+
+@app.command()
+@door
+def demo(
+    seeds: Annotated[int, typer.Option(min=1, help="Games of each learner.")] = 20,
+    out: Annotated[Path, typer.Option(help="Where figure1.png and figure1.svg go.")] = Path(),
+    figure: Annotated[bool, typer.Option(help="Draw the figure.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Play the paper's Figure 1: lies near the maximum, and who comes back to it.
+
+    \b
+    Examples:
+      unbribable demo
+      unbribable demo --seeds 100 --out figures
+      unbribable demo --json
+    """
+    from unbribable.cli.demo import play_demo
+
+    with progress_bar("games", is_quiet=as_json) as bar:
+        data = play_demo(seeds, out if figure else None, lambda done, total: bar(done, total, ""))
+    if as_json:
+        print_json(data)
+        return
+    setting = data["setting"]
+    columns = {
+        "learner": "learner",
+        "games": "games",
+        "near_optimum": f"last {setting['last']} of {setting['rounds']} near x*",
+        "found_optimum": "found x*",
+        "simple_regret": "simple regret",
+        "regret": "regret",
+        "spent": "spent",
+    }
+    title = f"Readings near x* are lowered by a third until C = {setting['corruption']:g} is spent"
+    print_table(title, columns, data["learners"])
+    typer.echo("found x*: share of the games whose recommended point is near x*")
+    for file in data["files"]:
+        typer.echo(f"wrote {file}")
+
+
+@app.command()
+@door
+def run(
+    spec: Annotated[Path | None, typer.Argument(help="A spec file, to play one cell of it.")] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(help="Kind (GPUCB, RobustGPUCB, FastSlowGPUCB, ...) or the spec's label."),
+    ] = None,
+    adversary: Annotated[
+        str | None, typer.Option(help="Kind (none, top_k, flip, zero_out, ...) or the spec's label.")
+    ] = None,
+    objective: Annotated[
+        str | None, typer.Option(help="Kind (random_rkhs, gp_draw, figure_1, ...) or the spec's label.")
+    ] = None,
+    corruption: Annotated[float | None, typer.Option(help="Total corruption C.")] = None,
+    noise: Annotated[float | None, typer.Option(help="Standard deviation of the noise.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds T.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the whole game.")] = None,
+    threat: Annotated[str | None, typer.Option(help="weak or strong.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="SECTION.KEY=VALUE, the value in TOML; repeat.")
+    ] = None,
+    profile: Annotated[str | None, typer.Option(help="Profile of the spec.")] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the record to this .npz file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Play one game, from flags or from a cell of a spec file, and print what came of it.
+
+    \b
+    Examples:
+      unbribable run --algorithm RobustGPUCB --adversary top_k --corruption 5
+      unbribable run --objective figure_1 --adversary region_subtraction --set adversary.radius=0.12
+      unbribable run --algorithm GPUCB --set algorithm.beta=2 --set assumptions.lam=1
+      unbribable run experiments/figure1.toml --algorithm GP-UCB --seed 3
+    """
+    from unbribable.cli.run import run_from_flags, run_from_spec, summary
+    from unbribable.runs.play import play
+
+    wanted = {
+        "algorithm": algorithm, "adversary": adversary, "objective": objective,
+        "corruption": corruption, "rounds": rounds, "seed": seed,
+    }  # fmt: skip
+    with usage():
+        if spec is not None:
+            if settings or noise is not None or threat is not None:
+                raise ValueError("--set, --noise and --threat must be left out where a spec is given")
+            chosen = run_from_spec(spec, profile, wanted)
+        else:
+            if profile is not None:
+                raise ValueError(f"--profile must come with a spec file, got {profile!r} alone")
+            defaults = {
+                "algorithm": "RobustGPUCB", "adversary": "top_k", "objective": "random_rkhs",
+                "corruption": 3.5, "rounds": 200, "seed": 0, "noise": 0.05, "threat": "weak",
+            }  # fmt: skip
+            given = {**wanted, "noise": noise, "threat": threat}
+            flags = {k: defaults[k] if value is None else value for k, value in given.items()}
+            chosen = run_from_flags(flags, settings or [])
+        if save is not None and not save.parent.is_dir():
+            raise ValueError(f"--save must be in a directory that exists, got {save}")
+    record = play(chosen.to_plain())
+    if save is not None:
+        with usage():
+            record.save(save)
+    data = summary(record)
+    if as_json:
+        print_json(data)
+    else:
+        rows = [{"what": key.replace("_", " "), "value": value} for key, value in data.items()]
+        print_table("One game", {"what": "", "value": ""}, rows)
+
+
+@app.command()
+@door
+def sweep(
+    spec: Annotated[Path, typer.Argument(help="A TOML spec, for example experiments/figure1.toml.")],
+    out: Annotated[Path, typer.Option(help="Directory of the sweep; calling again goes on in it.")],
+    profile: Annotated[str | None, typer.Option(help="Profile of the spec.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one per core.")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    serial: Annotated[bool, typer.Option("--serial", help="Play here, one by one.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Play every run of a spec that has no file yet, or a damaged one, on all cores or on a cluster.
+
+    \b
+    Examples:
+      unbribable sweep experiments/figure1.toml --out results/figure1
+      unbribable sweep experiments/rgp_pe_smooth.toml --out results/smooth --profile full --workers 16
+      unbribable sweep experiments/attacks.toml --out /shared/attacks --scheduler tcp://head:8786
+
+    \b
+    Exit code: 0 all runs are there, 1 some failed, 2 usage, 130 interrupted.
+    """
+    from unbribable.runs.spec import load_spec
+    from unbribable.runs.sweep import sweep as play_all
+
+    with usage():
+        plan = load_spec(spec, profile)
+        plan.runs()
+        if serial and (scheduler is not None or workers is not None):
+            raise ValueError("--serial must come without --workers and --scheduler")
+        out.mkdir(parents=True, exist_ok=True)
+    try:
+        with progress_bar("runs", is_quiet=as_json) as bar:
+
+            def show(tally: "Tally") -> None:
+                words = f"{tally.done} done, {len(tally.failed)} failed, {tally.left} left"
+                bar(tally.total - tally.left, tally.total, words)
+
+            tally = play_all(
+                plan, out, profile=profile, n_workers=workers, scheduler=scheduler, serial=serial,
+                on_change=show,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        line = shlex.join(["unbribable", *sys.argv[1:]])
+        typer.echo(f"interrupted; what is finished is kept. This goes on:\n  {line}", err=True)
+        raise typer.Exit(130) from None
+    except (OSError, RuntimeError, ValueError) as error:
+        typer.echo(f"unbribable: {error}", err=True)
+        raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
+    show_sweep(tally, out, as_json=as_json)
+    if tally.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+@door
+def report(
+    directory: Annotated[Path, typer.Argument(help="Of a sweep.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write; DIR/report.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="Label the others are compared to.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write tables (Markdown, CSV) and figures (PNG, SVG) of a sweep.
+
+    \b
+    Examples:
+      unbribable report results/figure1
+      unbribable report results/smooth --baseline "RobustGPUCB (paper)" --json
+    """
+    from unbribable.report import report as write_report
+
+    with usage():
+        data = write_report(directory, out, baseline)
+    if as_json:
+        print_json(data)
+        return
+    for file in data["files"]:
+        typer.echo(f"wrote {file}")
+    if data["n_skipped"]:
+        typer.echo(f"{data['n_skipped']} files skipped, see report.md", err=True)
+    if data["advice"]:
+        typer.echo(data["advice"], err=True)
+
+
+@app.command()
+@door
+def bound(
+    kernel: Annotated[
+        str, typer.Option(help="squared_exponential, matern or linear.")
+    ] = "squared_exponential",
+    lengthscale: Annotated[float, typer.Option(help="Of the kernel (linear: its scale).")] = 0.2,
+    smoothness: Annotated[float, typer.Option(help="nu of the Matern kernel.")] = 2.5,
+    norm: Annotated[float, typer.Option(help="Bound B on the RKHS norm of f.")] = 2.0,
+    largest: Annotated[float, typer.Option(help="Bound B0 on |f|.")] = 1.0,
+    noise: Annotated[float, typer.Option(help="Standard deviation of the noise.")] = 0.05,
+    lam: Annotated[float, typer.Option(help="Fictitious noise variance of the posterior.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Probability of failure.")] = 0.1,
+    cap: Annotated[float | None, typer.Option(help="Largest single lie; B0 by default.")] = None,
+    corruption: Annotated[float, typer.Option(help="Total corruption C.")] = 10.0,
+    rounds: Annotated[int, typer.Option(help="Rounds T.")] = 10_000,
+    points: Annotated[int, typer.Option(help="Candidates per axis.")] = 100,
+    dimension: Annotated[int, typer.Option(help="Number of axes.")] = 1,
+    low: Annotated[float, typer.Option(help="Lower end of every axis.")] = 0.0,
+    high: Annotated[float, typer.Option(help="Upper end of every axis.")] = 1.0,
+    gap: Annotated[
+        float | None, typer.Option(help="Rounds until points this much worse are out.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Information gain, widths and the theorems' regret bounds for given assumptions, as numbers.
+
+    \b
+    Examples:
+      unbribable bound --corruption 20 --noise 0.02 --rounds 100000
+      unbribable bound --kernel linear --lengthscale 1.5 --dimension 2 --points 10 --json
+      unbribable bound --kernel matern --smoothness 1.5 --gap 0.2
+    """
+    from unbribable.cli.bound import bounds, grid, kernel_of, show
+    from unbribable.theory.assumptions import Assumptions
+
+    with usage():
+        X = grid(points, dimension, low, high, rounds)
+        k = kernel_of(kernel, lengthscale, smoothness)
+        a = Assumptions(k, B=norm, B0=largest, noise_std=noise, lam=lam, delta=delta, c_max=cap)
+        data = bounds(a, X, corruption, rounds, gap)
+    if as_json:
+        print_json(data)
+    else:
+        show(data)

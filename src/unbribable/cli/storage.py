@@ -1,0 +1,77 @@
+"""Databases by their address: found, opened and named without the password."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unbribable.cli.door import usage
+
+if TYPE_CHECKING:
+    from optuna.storages import RDBStorage
+
+FORMS = "an SQLite file such as lab.db, or postgresql://user:password@host/name"
+
+
+def shown(storage: str) -> str:
+    """The address, without a password."""
+    hidden = re.sub(r"(://[^:/@]*):.*@", r"\1:***@", storage)
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", hidden)
+
+
+@contextmanager
+def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
+    """The database, open for what is done in here; what fails is said in a line.
+
+    Args:
+        storage: A file or an address.
+        is_new: Whether the database may be created.
+    """
+    with usage():
+        import_module("unbribable.integrations.optuna_sampler")  # without Optuna, says what to install
+        import sqlalchemy
+        from optuna.exceptions import StorageInternalError
+        from optuna.storages import RDBStorage
+
+        url = storage if "://" in storage else f"sqlite:///{storage}"
+        try:
+            parsed = sqlalchemy.make_url(url)
+        except (sqlalchemy.exc.ArgumentError, ValueError):
+            raise ValueError(f"storage must be {FORMS}, got {shown(storage)}") from None
+        file = parsed.database or ""
+        if parsed.get_backend_name() == "sqlite" and file and not file.startswith("file:"):
+            _check_file(Path(file), is_new)
+        try:
+            opened = RDBStorage(url)
+            try:
+                yield opened
+            finally:
+                opened.remove_session()
+                opened.engine.dispose()
+        except ImportError as error:
+            if error.__cause__ is None:
+                raise
+            raise ModuleNotFoundError(_missing(parsed.get_backend_name(), error)) from None
+        except (sqlalchemy.exc.SQLAlchemyError, StorageInternalError) as error:
+            reason = getattr(error, "orig", None) or error.__cause__ or error
+            line = str(reason).partition("\n")[0]
+            raise OSError(f"storage must be {FORMS}, got {shown(storage)}: {line}") from None
+
+
+def _check_file(file: Path, is_new: bool) -> None:
+    if is_new and not file.resolve().parent.is_dir():
+        raise ValueError(f"storage must be in a folder that exists, got {str(file)!r}")
+    if not is_new and not file.exists():
+        raise ValueError(
+            f"storage must exist, got {str(file)!r}: go to its folder, name it by --storage or "
+            "UNBRIBABLE_STORAGE, or begin with unbribable study create"
+        )
+
+
+def _missing(backend: str, error: ImportError) -> str:
+    """What to install, for a database whose driver is not there."""
+    if backend == "postgresql":
+        return 'a database at postgresql:// needs its driver: pip install "unbribable[postgres]"'
+    return f"a database at {backend}:// needs its driver, pip install it: {error.__cause__}"

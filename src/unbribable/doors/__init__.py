@@ -1,1 +1,0 @@
-"""The practitioner's doors: one call, and what every other loop needs."""

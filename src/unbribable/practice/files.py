@@ -1,0 +1,157 @@
+"""Run files: written whole or not at all, readable by their owner alone, one run at a time."""
+
+import json
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from unbribable.practice.plan import Plan
+
+FORMAT = 1
+
+_KEYS = {"domain", "plan", "seed", "is_interrupted", "seconds_per_ask", "trials"}
+
+_held: dict[tuple[int, Path], object] = {}
+"""Run files that this process has locked; the operating system only tells processes apart. With the
+process id, since a forked child inherits this table and not the locks."""
+
+
+def write(path: str | os.PathLike[str], stored: dict[str, Any]) -> None:
+    """Write a run as JSON, in the stead of what the file held; only its owner may read the file.
+
+    Raises:
+        OSError: It could not be written; the file is as it was.
+    """
+    text = json.dumps({"format": FORMAT, **stored}, allow_nan=False)
+    target = Path(path).resolve()  # not the link, if it is one
+    partial = None
+    try:
+        handle, partial = tempfile.mkstemp(".tmp", f".{target.name}.", target.parent)  # mode 0600
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())  # else a power cut may leave the new name without its content
+        os.replace(partial, target)
+    except BaseException as error:
+        if partial is not None:
+            Path(partial).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _about(path, error) from error
+        raise
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `write` wrote.
+
+    Raises:
+        ValueError: The file is no saved run, or of another format.
+    """
+    try:
+        stored = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # no text, no JSON, numbers or depths beyond limits
+        raise ValueError(f"{path} must be a run saved by Result.save, got {error}") from None
+    if not isinstance(stored, dict) or stored.get("format") != FORMAT or not stored.keys() >= _KEYS:
+        raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
+    for name in ("domain", "plan"):
+        if not isinstance(stored[name], dict):
+            raise ValueError(f"{path} must be a run saved by Result.save, got {name}={stored[name]!r}")
+    if set(stored["plan"]) != set(Plan.__dataclass_fields__):
+        raise ValueError(f"{path} must be a run saved by Result.save, got plan={stored['plan']!r}")
+    return stored
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep every other run off the file, in this process and in others.
+
+    The lock is the operating system's, on a file beside it: it ends with the process, even a killed
+    one.
+
+    Raises:
+        RuntimeError: Another run has it.
+        OSError: There can be no file beside it.
+    """
+    target = Path(path).resolve()
+    key, mine = (os.getpid(), target), object()
+    if _held.setdefault(key, mine) is not mine:  # before any look at the lock: to close it is to end it
+        raise _in_use(path, str(os.getpid()))
+    try:
+        beside = target.with_name(f".{target.name}.lock")
+        handle = _acquire(path, beside)
+        try:
+            with suppress(OSError):  # it is for the message to others alone
+                os.write(handle, f"{os.getpid()}\n".encode())
+            yield
+        finally:
+            _release(handle, beside)
+    finally:
+        del _held[key]
+
+
+def _acquire(path: str | os.PathLike[str], beside: Path) -> int:
+    while True:
+        try:
+            handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise _about(path, error) from error
+        try:
+            _lock(handle)
+        except (BlockingIOError, PermissionError):
+            owner = os.read(handle, 32).decode(errors="replace").split("\n")[0]
+            os.close(handle)
+            raise _in_use(path, owner) from None
+        except OSError as error:
+            warnings.warn(
+                f"{path} cannot be locked ({error}): see to it that no other run uses it",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+            return handle
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), os.stat(beside)):
+                return handle
+        os.close(handle)  # the run before removed it between our two steps
+
+
+def _release(handle: int, beside: Path) -> None:
+    if sys.platform == "win32":  # where no open file can be removed, by us or by others
+        os.close(handle)
+        with suppress(PermissionError):
+            beside.unlink(missing_ok=True)
+    else:
+        beside.unlink(missing_ok=True)
+        os.close(handle)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        os.lseek(handle, 1024, os.SEEK_SET)  # a byte beyond the text, which others may read
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(handle, 0, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike flock's, no child inherits it
+
+
+def _in_use(path: str | os.PathLike[str], owner: str) -> RuntimeError:
+    return RuntimeError(
+        f"a file is for one run at a time, got {path}, which the run of process {owner} is using; "
+        "wait until it has ended, or use another file"
+    )
+
+
+def _about(path: str | os.PathLike[str], error: OSError) -> OSError:
+    """The same error, about the file the user named."""
+    return OSError(error.errno, error.strerror, str(path))

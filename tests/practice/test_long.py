@@ -1,0 +1,75 @@
+"""Long histories: what a cold process works out in blocks is what a live one says, bit for bit."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from practice.scripted import ASSUMED, BOX, GRID, answer_of, wave
+from unbribable.decision import instance as large
+from unbribable.practice import engine as engines
+from unbribable.practice.advice import advise, doubt
+from unbribable.practice.engine import Engine
+from unbribable.practice.plan import Plan
+
+PLANS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "fitted": (BOX, {}),
+    "fitted, none": (BOX, {"corruption": 0}),
+    "fitted, unknown": (BOX, {"corruption": "unknown"}),
+    "fitted, known or zero": (GRID, {"known_or_zero": 2.0}),
+    "given": (BOX, {"corruption": 1.5, "assumptions": ASSUMED}),
+}
+N = 70
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is long: 20 readings before a fit are learned at once, those after 12 points in blocks."""
+    monkeypatch.setattr(engines, "N_AT_ONCE", 20)
+    monkeypatch.setattr(large, "N_SINGLE", 12)
+    monkeypatch.setattr(large, "N_BLOCK", 5)
+    plain = engines.last_fit_point
+    monkeypatch.setattr(
+        engines, "last_fit_point", lambda n, n_design, n_last=40: plain(n, n_design, min(n_last, 40))
+    )
+
+
+def engine_of(name: str, n: int) -> Engine:
+    """With so many readings, every third of them chosen by the user."""
+    domain, words = PLANS[name]
+    engine = Engine(domain, Plan(n_rounds=N, **words), seed=3)
+    rng = np.random.default_rng(0)
+    for t in range(1, n + 1):
+        x = rng.random(1) if domain is BOX else GRID.points[rng.integers(len(GRID.points))]
+        noise = 0.05 * rng.standard_normal()
+        engine.tell(t, x, wave(x) + noise, engine.drawn(t), is_foreign=t % 3 == 0)
+    return engine
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None:
+    """One that was asked for advice all the way against one that wakes up at the end."""
+    live, cold = engine_of(name, 0), engine_of(name, N)
+    for n, told in enumerate(cold.told, 1):
+        live.told.append(told)
+        if n > 20 and (n % 4 == 0 or n > N - 3):
+            advise(live)
+    assert answer_of(advise(live)) == answer_of(advise(cold))
+    assert [(one.id, one.score) for one in doubt(live)] == [(one.id, one.score) for one in doubt(cold)]
+    assert live.algorithm is not None
+    assert any(instance.is_large for instance in live.algorithm.instances.values())
+    asked = [engine.ask(N + 1).u.tolist() for engine in (live, cold)]
+    assert asked[0] == asked[1]
+
+
+def test_readings_before_the_fit_are_learned_at_once_and_by_whom_the_draw_says(short: None) -> None:
+    """Each layer holds the rounds that its draw names, whether they were learned at once or later."""
+    engine = engine_of("fitted, unknown", N)
+    algorithm = engine.algorithm
+    assert algorithm is not None
+    assert algorithm._n_at_once == engine._fitted_at >= 20
+    assert [reading.id for reading in algorithm.readings] == list(range(1, N + 1))
+    for reading in algorithm.readings:
+        assert reading.instance in (algorithm.drawn(reading.id), None)
+    held = [instance.n_readings for instance in algorithm.instances.values()]
+    assert sum(held) == sum(reading.instance is not None for reading in algorithm.readings)
