@@ -142,8 +142,16 @@ def assumed(engine: Engine) -> str:
 def _scored(engine: Engine) -> tuple[Suspect, ...]:
     """Scores by what is most likely; what is certain, by what guarantees rest on.
 
-    Where that was fitted nothing is certain: the fit saw the readings it would accuse.
+    Where that was fitted nothing is certain: the fit saw the readings it would accuse. Kept until
+    something is told: it costs O(m^3).
     """
+    state = (len(engine.told), *engine.lost.items())
+    if engine.scored is None or engine.scored[0] != state:
+        engine.scored = (state, _score(engine))
+    return engine.scored[1]
+
+
+def _score(engine: Engine) -> tuple[Suspect, ...]:
     assert engine.algorithm is not None
     words: dict[str, Any] = {}
     if engine.fitted is not None:

@@ -14,6 +14,7 @@ from unbribable.decision.fast_slow import FastSlowGPUCB, fast_slow_probabilities
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.history import Past, learn_history
 from unbribable.decision.layered import LayeredGPUCB, layer_probabilities
+from unbribable.decision.suspects import Suspect
 from unbribable.decision.units import Units
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
@@ -88,6 +89,7 @@ class Engine:
                     "kernel on a Grid must be a Matern or a SquaredExponential, any other one needs "
                     f"assumptions=..., got kernel={plan.kernel!r}"
                 )
+        self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
         self._fitted_at = self._counted = -1
         self._fitted: Fitted | None = None
         self._algorithm: Algorithm | None = None
