@@ -24,7 +24,7 @@ MAY_IMPORT = {
 }
 """Floor -> other floors it may import."""
 
-BESIDE = {"__init__.py": set(MAY_IMPORT), "__main__.py": {"cli"}, "drawing.py": set()}
+BESIDE = {"__init__.py": set(MAY_IMPORT), "__main__.py": {"cli"}, "drawing.py": set(), "files.py": set()}
 """The same of the files beside the floors."""
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -160,7 +160,7 @@ def test_a_full_disk_is_named_with_the_file_and_leaves_nothing_behind(tmp_path, 
     def full(handle):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("unbribable.runs.files.os.fsync", full)
+    monkeypatch.setattr("unbribable.files.os.fsync", full)
     with pytest.raises(OSError, match=r"No space left on device: '.*spec\.json'"):
         sweep(spec(1), tmp_path, serial=True)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

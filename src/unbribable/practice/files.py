@@ -3,13 +3,13 @@
 import json
 import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from unbribable.files import written
 from unbribable.practice.plan import Plan
 
 FORMAT = 1
@@ -28,21 +28,11 @@ def write(path: str | os.PathLike[str], stored: dict[str, Any]) -> None:
         OSError: It could not be written; the file is as it was.
     """
     text = json.dumps({"format": FORMAT, **stored}, allow_nan=False)
-    target = Path(path).resolve()  # not the link, if it is one
-    partial = None
     try:
-        handle, partial = tempfile.mkstemp(".tmp", f".{target.name}.", target.parent)  # mode 0600
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())  # else a power cut may leave the new name without its content
-        os.replace(partial, target)
-    except BaseException as error:
-        if partial is not None:
-            Path(partial).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _about(path, error) from error
-        raise
+        with written(Path(path).resolve(), is_private=True) as file:  # not the link, if it is one
+            file.write(text.encode())
+    except OSError as error:
+        raise _about(path, error) from error
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:

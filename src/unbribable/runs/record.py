@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.files import written
 from unbribable.model.checks import Floats
-from unbribable.runs.files import written
 
 FORMAT = 1
 

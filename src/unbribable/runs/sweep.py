@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unbribable.files import write_json
 from unbribable.runs.cluster import play_on_dask
 from unbribable.runs.experiment import Run, Spec
-from unbribable.runs.files import write_json
 from unbribable.runs.play import about, record_path, run_one, why_not
 from unbribable.runs.record import Record
 from unbribable.runs.spec import load_spec

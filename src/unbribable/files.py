@@ -8,12 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+_BINARY = getattr(os, "O_BINARY", 0)
+"""Where text files have other line ends."""
+
 
 @contextlib.contextmanager
-def written(path: str | Path) -> Iterator[IO[bytes]]:
+def written(path: str | Path, *, is_private: bool = False) -> Iterator[IO[bytes]]:
     """A file to write to, which takes its name when the block is left: the old file or the new one.
 
     Its bytes are on the disk before it gets the name, and the name is before this returns.
+
+    Args:
+        path: The name.
+        is_private: Whether its owner alone may read it, from the first byte on.
 
     Raises:
         OSError: It names the path, on a full disk too; nothing is left behind.
@@ -21,7 +28,9 @@ def written(path: str | Path) -> Iterator[IO[bytes]]:
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with temporary.open("xb") as file:
+        mode = 0o600 if is_private else 0o666
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+        with open(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -30,8 +39,8 @@ def written(path: str | Path) -> Iterator[IO[bytes]]:
     except BaseException as error:
         with contextlib.suppress(OSError):  # what went wrong first is what matters
             temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = str(path)  # a failed write, unlike a failed open, does not know it
+        if isinstance(error, OSError) and error.errno is not None:
+            error.filename, error.filename2 = str(path), None  # not the temporary one, or none
         raise
 
 
