@@ -132,12 +132,17 @@ def _knapsack(weights: Floats, counts: Floats, n_units: float, n_needed: int) ->
         if n_whole < min(n_units, n_copies):
             total += (n_units - n_whole) * ranked[n_copies - n_whole - 1]
         return total
-    chosen_counts = np.broadcast_to(counts[:, None], weights.shape)
+    columns = np.arange(weights.shape[1])
     if 2 * n_needed < n_items:
-        top = np.argpartition(weights, n_items - n_needed, axis=0)[n_items - n_needed :]
-        weights, chosen_counts = np.take_along_axis(weights, top, axis=0), counts[top]
-    order = np.argsort(weights, axis=0)[::-1]
-    filled = np.cumsum(np.take_along_axis(chosen_counts, order, axis=0), axis=0)
-    amounts = np.diff(np.minimum(filled, n_units), axis=0, prepend=0.0)
-    value: Floats = (np.take_along_axis(weights, order, axis=0) * amounts).sum(axis=0)
+        top = weights.argpartition(n_items - n_needed, axis=0)[n_items - n_needed :]
+        weights = weights[top, columns]
+        order = weights.argsort(axis=0)[::-1]
+        filled = counts[top[order, columns]].cumsum(axis=0)
+    else:
+        order = weights.argsort(axis=0)[::-1]
+        filled = counts[order].cumsum(axis=0)
+    np.minimum(filled, n_units, out=filled)
+    filled[1:] -= filled[:-1].copy()  # from here on what each item takes
+    filled *= weights[order, columns]
+    value: Floats = filled.sum(axis=0)
     return value
