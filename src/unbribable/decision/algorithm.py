@@ -3,7 +3,6 @@
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.learner import AssumptionsRefuted, Learner
 from unbribable.decision.options import Options
+from unbribable.decision.player import Bounds, Details
 from unbribable.decision.proposal import Atom, Proposal, Query, Reading
 from unbribable.decision.recommend import (
     Guarantee,
@@ -18,24 +18,24 @@ from unbribable.decision.recommend import (
     Recommendation,
     RegretCertificate,
     ValidBounds,
+    best_now,
     best_when_chosen,
+    claim,
+    in_run,
     recommendation,
     regret_certificate,
 )
-from unbribable.decision.rule import Rule, polished
-from unbribable.decision.summary import summary
+from unbribable.decision.rule import M_POLISHED, Rule, polished
+from unbribable.decision.summary import details, summary
 from unbribable.decision.suspects import Suspect, suspects
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Box
-from unbribable.model.checks import Floats
+from unbribable.model.checks import Bools, Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 
 __all__ = ["Algorithm", "AssumptionsRefuted"]
-
-M_POLISHED = 2048
-"""Points read beyond which a choice on a Box is not polished any more."""
 
 
 class Algorithm(Learner):
@@ -55,7 +55,10 @@ class Algorithm(Learner):
         t: Rounds so far: queries asked, and readings nobody asked for.
         detected: The round whose reading gave corruption away (Fast-Slow), or None.
         refuted: The round whose reading contradicted the assumptions, or None.
+        maximisers: Potential maximisers (Layered), booleans over the candidates, or None.
     """
+
+    maximisers: Bools | None = None
 
     def __init__(
         self, domain: Grid | Box, assumptions: Assumptions, options: Options, seed: Any = None
@@ -268,15 +271,12 @@ class Algorithm(Learner):
         guarantee = self._trusted(threat, C)
         bounds = self._bounds(guarantee)
         if x is not None:
-            rule, best = "given", self._candidate_at(x)
+            rule, best = "given", self.candidates.at(x)
         elif rule == "paper":
             best = best_when_chosen(self.journal.readings, guarantee)
         else:  # the choice may use every reading, the interval not yet
-            trusted = [self.instances[label] for label in guarantee.labels]
-            now = [instance.mu - instance.width for instance in trusted if instance.is_behind]
-            best = int(np.argmax(np.max([bounds.lower, *now], axis=0)))
-        levels = self._levels(best, guarantee.threat)
-        between = self._between
+            best = best_now(bounds, [self.instances[label] for label in guarantee.labels])
+        levels, between = self._levels(best, guarantee.threat), self._between
         return recommendation(self.candidates, bounds, guarantee, best, rule, levels, between, units)
 
     def regret_certificate(
@@ -294,6 +294,24 @@ class Algorithm(Learner):
     def suspects(self, *, flagged_only: bool = False, units: Units = MODEL_UNITS) -> tuple[Suspect, ...]:
         """The readings that look like lies, most suspicious first, with evidence; deletes nothing."""
         return suspects(self, flagged_only=flagged_only, units=units)
+
+    def bounds(self) -> Bounds | None:
+        """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
+        return self._claim()[0]
+
+    @property
+    def guarantee(self) -> str:
+        """What `bounds` promise, or why they promise nothing, in words."""
+        return self._claim()[1]
+
+    @property
+    def knowledge(self) -> dict[str, Any]:
+        """What it was told besides the candidates: assumptions and parameters, as plain data."""
+        return {**self.assumptions.to_plain(), **self.parameters}
+
+    def details(self) -> Details:
+        """What a record keeps of it besides what any player shows."""
+        return details(self)
 
     def summary(self) -> dict[str, Any]:
         """Where the run stands and what is guaranteed, as plain data (without the seed)."""
@@ -347,12 +365,6 @@ class Algorithm(Learner):
             self._final[k] = polished(atom, rule, hopes, self.candidates, width, stream, player.avoided)
         return self._final[k]
 
-    def _candidate_at(self, x: Any) -> int:
-        index = self.candidates.index_of(self.candidates.coordinates_of(x))
-        if index is None:
-            raise ValueError(f"x must be a candidate, such as a point read, got x={x}")
-        return index
-
     def _u_at(self, atom: Atom) -> Floats:
         u: Floats = self.candidates.coordinates[atom.index] if atom.u is None else atom.u
         return u
@@ -360,23 +372,15 @@ class Algorithm(Learner):
     def _bounds(self, guarantee: Guarantee) -> ValidBounds:
         return ValidBounds.of([self.instances[label] for label in guarantee.labels], self.assumptions)
 
+    def _claim(self) -> tuple[Bounds | None, str]:
+        guarantee = self._trusted(None, None)
+        return claim(self._bounds(guarantee), guarantee)
+
     def _trusted(self, threat: str | None, C: float | None) -> Guarantee:
         """The guarantee, void where the run itself has voided it."""
-        guarantee, void = self._guarantee(threat, C), None
-        if self.options.beta is not None:
-            void = "No guarantee: beta was given, which replaces the proven noise width."
-        elif self.journal.is_selected:
-            void = self.journal.selection()
-        elif self.refuted is not None:
-            void = self._refutation()
-        return replace(
-            guarantee,
-            void=void,
-            is_refuted=self.refuted is not None,
-            cap=self.assumptions.cap,
-            condition=self.journal.condition(),
-            n_waiting=self.journal.n_waiting,
-        )
+        guarantee, is_given = self._guarantee(threat, C), self.options.beta is not None
+        refutation = None if self.refuted is None else self._refutation()
+        return in_run(guarantee, self.journal, self.assumptions.cap, is_given, refutation)
 
     @property
     def _between(self) -> float:

@@ -1,5 +1,6 @@
 """What an algorithm publishes, asks for and has been told: plain frozen values."""
 
+import math
 from dataclasses import dataclass
 
 from unbribable.model.checks import Floats, Ints
@@ -38,15 +39,15 @@ class Query:
     """The same as the kernel sees it: on a Box a point of the unit cube, (d,)."""
     index: int | None
     """Its index among the candidates; on a Box None if it is none yet."""
-    instance: str | None
+    instance: str | None = "main"
     """The instance that will learn, None if nobody will."""
-    mu: float
-    """Posterior mean at x of the instance that plays."""
-    sigma: float
+    mu: float = math.nan
+    """Posterior mean at x of the instance that plays; NaN if the player has none."""
+    sigma: float = math.nan
     """Posterior standard deviation there."""
-    width: float
+    width: float = math.nan
     """Width of its interval there, at alpha = 1."""
-    ucb: float
+    ucb: float = math.nan
     """Value of the rule that x maximises."""
 
 

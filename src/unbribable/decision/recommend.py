@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from unbribable.decision.instance import Instance
+from unbribable.decision.journal import Journal
 from unbribable.decision.proposal import Reading
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model.box import Candidates
@@ -81,6 +82,11 @@ class ValidBounds:
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
         return cls(upper, lower, B0, bool(np.any(least > most + assumptions.tolerance)))
 
+    @property
+    def cut(self) -> tuple[Floats, Floats]:
+        """Lower and upper bounds of all candidates, cut, (n,) each."""
+        return np.maximum(self.lower, -self.B0), np.minimum(self.upper, self.B0)
+
     def interval(self, i: int) -> tuple[float, float]:
         """The cut interval of candidate i."""
         return max(float(self.lower[i]), -self.B0), min(float(self.upper[i]), self.B0)
@@ -124,18 +130,18 @@ class Recommendation:
 
     x: Floats
     index: int
-    lower: float | None
+    lower: float | None = None
     """f(x) is at least that (where guaranteed). None if the readings contradict the assumptions."""
-    upper: float | None
+    upper: float | None = None
     """f(x) is at most that (where guaranteed). None if the readings contradict the assumptions."""
-    regret_bound: float | None
+    regret_bound: float | None = None
     """Certificate: f(x*) - f(x) is at most that, x* the best candidate. None where nothing is
     guaranteed."""
-    probability: float | None
+    probability: float | None = None
     """With which interval and certificate hold, at least; None where nothing is guaranteed."""
-    threat: str
-    rule: str
-    guarantee: str
+    threat: str = "none"
+    rule: str = "own"
+    guarantee: str = "No guarantee."
     """The guarantee, or why there is none, in words."""
     levels: tuple[Level, ...] = ()
     """For unknown corruption: the certificate of this point at every level."""
@@ -164,6 +170,37 @@ class RegretCertificate:
     between_candidates: float = 0.0
     """On a Box: by how much more a round may fall short of the best point, which need not be a
     candidate. An estimate; not in `value`."""
+
+
+def in_run(
+    guarantee: Guarantee, journal: Journal, cap: float, is_width_given: bool, refutation: str | None
+) -> Guarantee:
+    """The guarantee with what the run adds to it; void where the run itself has voided it."""
+    void = None
+    if is_width_given:
+        void = "No guarantee: beta was given, which replaces the proven noise width."
+    elif journal.is_selected:
+        void = journal.selection()
+    elif refutation is not None:
+        void = refutation
+    return replace(
+        guarantee,
+        void=void,
+        is_refuted=refutation is not None,
+        cap=cap,
+        condition=journal.condition(),
+        n_waiting=journal.n_waiting,
+    )
+
+
+def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floats] | None, str]:
+    """What is guaranteed of f at the candidates: bounds and words, or None and why nothing is."""
+    void = _why_void(guarantee, bounds)
+    words = void or (
+        f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, f lies within the "
+        "bounds at every candidate."
+    )
+    return None if void else bounds.cut, words + guarantee.waits
 
 
 def recommendation(
@@ -229,6 +266,12 @@ def regret_certificate(
         )
     probability = None if void else guarantee.probability
     return RegretCertificate(value, n, probability, guarantee.threat, words + guarantee.waits, between)
+
+
+def best_now(bounds: ValidBounds, trusted: Sequence[Instance]) -> int:
+    """The candidate with the largest lower bound, of readings too that the bounds wait for (ours)."""
+    now = [instance.mu - instance.width for instance in trusted if instance.is_behind]
+    return int(np.argmax(np.max([bounds.lower, *now], axis=0)))
 
 
 def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:

@@ -14,6 +14,8 @@ from unbribable.model.checks import Floats
 from unbribable.model.expected import Expected
 from unbribable.model.kernels import Kernel
 
+M_POLISHED = 2048
+"""Points read beyond which a choice on a Box is not polished any more."""
 N_STARTS = 10
 """Candidates from which a local search starts, and as many random points; fewer for d < 3."""
 

@@ -1,6 +1,8 @@
-"""Where an algorithm stands, as plain data."""
+"""Where an algorithm stands: as plain data, and as a record keeps it."""
 
 from typing import TYPE_CHECKING, Any
+
+from unbribable.decision.player import Details
 
 if TYPE_CHECKING:
     from unbribable.decision.algorithm import Algorithm
@@ -40,3 +42,17 @@ def summary(algorithm: "Algorithm", identity: dict[str, Any], notes: list[str]) 
         "instances": {label: instance.summary() for label, instance in algorithm.instances.items()},
         "notes": notes,
     }
+
+
+def details(algorithm: "Algorithm") -> Details:
+    """What a record keeps of an algorithm besides what any player shows."""
+    maximisers = algorithm.maximisers
+    return Details(
+        instances={label: (i.lcb_bar, i.ucb_bar) for label, i in algorithm.instances.items()},
+        maximisers=None if maximisers is None else maximisers.sum(axis=1),
+        detected=algorithm.detected,
+        refuted=algorithm.refuted,
+        seed=algorithm.seed.to_plain(),
+        tolerance=algorithm.assumptions.tolerance,
+        summary=algorithm.summary,
+    )

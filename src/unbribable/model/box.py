@@ -180,6 +180,13 @@ class Candidates:
         nearest = int(np.argmin(distance))
         return nearest if distance[nearest] <= 1e-9 * max(1.0, float(np.abs(u).max())) else None
 
+    def at(self, x: Any) -> int:
+        """The index of the candidate at x, in the user's units."""
+        index = self.index_of(self.coordinates_of(x))
+        if index is None:
+            raise ValueError(f"x must be a candidate, such as a point read, got x={x}")
+        return index
+
     def add(self, U: Floats) -> int:
         """Append those of U that are no candidates yet; returns how many they were."""
         n = n_now = self.n

@@ -1,26 +1,29 @@
-"""Play one game: the only place where learner and world meet."""
+"""Play one game: the only place where player and world meet."""
 
+import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.layered import LayeredGPUCB
+from unbribable.decision.player import Bounds, Details, Player, check_player, details_of
+from unbribable.decision.proposal import Query
+from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
-from unbribable.model.domain import Grid
+from unbribable.model.checks import Floats
 from unbribable.runs.record import FORMAT, Record
 from unbribable.runs.streams import generator
 from unbribable.world.environment import Environment
 
-_NUMBERS = (
-    "f", "noise", "c", "y_tilde", "charge", "mu", "sigma", "width", "ucb", "lower", "upper", "seconds",
-)  # fmt: skip
+_BELIEF = ("mu", "sigma", "width", "ucb", "lower", "upper")
+"""Columns there are only if the player says such things with every query."""
+_NUMBERS = ("f", "noise", "c", "y_tilde", "charge", *_BELIEF, "seconds")
 
 
 def simulate(
-    algorithm: Algorithm,
+    player: Player,
     environment: Environment,
     T: int,
     seed: int,
@@ -29,44 +32,43 @@ def simulate(
 ) -> Record:
     """Play T rounds and return the record.
 
-    A round [BKS20, Sec. 2]: the learner proposes; a weak adversary commits on the proposal, not
-    knowing the draw; the learner draws; a strong adversary commits on what was drawn; the learner
-    is told. Noise and adversary have streams of their own from `seed`; the learner's draws come
+    A round [BKS20, Sec. 2]: the player proposes; a weak adversary commits on the proposal, not
+    knowing the draw; the player draws; a strong adversary commits on what was drawn; the player
+    is told. Noise and adversary have streams of their own from `seed`; the player's draws come
     from its own secret seed.
 
     Args:
-        algorithm: A new learner.
+        player: A new algorithm, or a player of your own (see Player), on the environment's candidates.
         environment: The world; it is reset.
         T: Rounds.
         seed: Of noise and adversary.
         on_round: Called with the round after each of them.
     """
     T = checks.integer("T", T, at_least=1)
-    if algorithm.t:
-        raise RuntimeError(f"simulate needs a new algorithm, this one is in round {algorithm.t}")
-    if not isinstance(algorithm.domain, Grid):
-        raise TypeError(f"simulate needs an algorithm on a Grid, got domain={algorithm.domain!r}")
-    if not np.array_equal(algorithm.domain.points, environment.objective.X):
-        raise ValueError("algorithm and environment must have the same candidates, got different ones")
     environment.reset(generator(seed, "noise"), generator(seed, "adversary"))
-    labels = list(algorithm.instances)
+    _check(player, environment)
+    X = environment.objective.X
+    details = details_of(player)
+    labels = list(details.instances)
+    held = _Held(player, environment, details)
     columns: dict[str, np.ndarray] = {name: np.empty(T) for name in _NUMBERS}
     columns["index"] = np.empty(T, dtype=np.int64)
     columns["instance"] = np.full(T, -1, dtype=np.int64)
-    if isinstance(algorithm, LayeredGPUCB):
+    has_maximisers = details.maximisers is not None
+    if has_maximisers:
         columns["maximisers"] = np.empty((T, len(labels)), dtype=np.int64)
     is_weak = environment.threat == "weak"
     for k in range(T):
         start = time.perf_counter()
         if is_weak:
-            proposal = algorithm.propose()
+            proposal = player.propose()
             environment.face(proposal.indices, proposal.probabilities, proposal.instances)
-        query = algorithm.ask()
-        assert query.index is not None
+        query = player.ask()
+        index = _index(query, X)
         if not is_weak:
-            environment.face(np.array([query.index]), np.ones(1), (query.instance,))
-        observation = environment.answer(query.index, query.instance)
-        algorithm.tell(query, observation.y_tilde)
+            environment.face(np.array([index]), np.ones(1), (query.instance,))
+        observation = environment.answer(index, query.instance)
+        player.tell(query, observation.y_tilde)
         row = (
             observation.f, observation.noise, observation.c, observation.y_tilde, observation.charge,
             query.mu, query.sigma, query.width, query.ucb, query.mu - query.width,
@@ -74,33 +76,108 @@ def simulate(
         )  # fmt: skip
         for name, value in zip(_NUMBERS, row, strict=True):
             columns[name][k] = value
-        columns["index"][k] = query.index
+        columns["index"][k] = index
         if query.instance is not None:
-            columns["instance"][k] = labels.index(query.instance)
-        if isinstance(algorithm, LayeredGPUCB):
-            columns["maximisers"][k] = algorithm.maximisers.sum(axis=1)
+            columns["instance"][k] = labels.index(checks.choice("instance", query.instance, labels))
+        if has_maximisers:
+            columns["maximisers"][k] = details_of(player).maximisers
+        held.look()
         if on_round is not None:
             on_round(k + 1)
-    columns["x"] = environment.objective.X[columns["index"]]
-    return Record(columns, _meta(algorithm, environment, T, seed))
+    for name in _BELIEF:
+        if not np.isfinite(columns[name]).all():
+            del columns[name]
+    columns["x"] = X[columns["index"]]
+    return Record(columns, _meta(player, environment, T, seed, held))
 
 
-def _meta(algorithm: Algorithm, environment: Environment, T: int, seed: int) -> dict[str, object]:
+class _Held:
+    """Holds changing state: whether f has stayed inside the bounds that the player claims.
+
+    Bounds of instances only tighten, so the last ones tell. What a player without such instances
+    claims is compared after every round.
+    """
+
+    def __init__(self, player: Player, environment: Environment, details: Details) -> None:
+        self._player, self._f = player, environment.objective.f
+        self._is_watched = not any(details.instances.values())
+        self._is_held: bool | None = None
+        self.look()
+
+    def look(self) -> None:
+        if self._is_watched:
+            bounds = self._player.bounds()
+            if bounds is not None:
+                self._is_held = self._is_held is not False and self._is_inside(bounds, 0.0)
+
+    def of(self, details: Details) -> dict[str, bool]:
+        """For each instance that claims bounds: were they always right, at every candidate?"""
+        if self._is_watched:
+            return {} if self._is_held is None else {next(iter(details.instances)): self._is_held}
+        return {
+            label: self._is_inside(bounds, details.tolerance)
+            for label, bounds in details.instances.items()
+            if bounds is not None
+        }
+
+    def _is_inside(self, bounds: Bounds, slack: float) -> bool:
+        lower, upper = bounds
+        return bool(np.all((self._f <= upper + slack) & (self._f >= lower - slack)))
+
+
+def _check(player: Player, environment: Environment) -> None:
+    """Refuse what is no player, one that is in the middle of a game, or on other candidates."""
+    check_player(player)
+    t, bounds, n = player.propose().t, player.bounds(), len(environment.objective.X)
+    if t != 1:
+        raise RuntimeError(f"simulate needs a new algorithm, this one is in round {t - 1}")
+    if bounds is not None and any(np.shape(bound) != (n,) for bound in bounds):
+        shapes = [np.shape(bound) for bound in bounds]
+        raise ValueError(
+            f"player and environment must have the same candidates, {n} of them, got bounds of "
+            f"shapes {shapes}"
+        )
+    _knowledge(player)
+
+
+def _index(query: Query, X: Floats) -> int:
+    """The candidate asked for."""
+    index = query.index
+    if index is None or not 0 <= index < len(X) or not np.array_equal(query.x, X[index]):
+        raise ValueError(
+            "player and environment must have the same candidates, got a query with "
+            f"index={index}, x={query.x}, where the environment has {len(X)} candidates"
+        )
+    return int(index)
+
+
+def _knowledge(player: Player) -> dict[str, Any]:
+    """What the player was told, as plain data."""
+    knowledge = player.knowledge
+    plain = dict(knowledge) if isinstance(knowledge, Mapping) else {"knowledge": str(knowledge)}
+    try:
+        json.dumps(plain, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"knowledge must be plain data or words, got {knowledge!r}: {error}") from error
+    return plain
+
+
+def _meta(player: Player, environment: Environment, T: int, seed: int, held: _Held) -> dict[str, object]:
     """What is to be known about the game as a whole."""
     objective = environment.objective
-    best = algorithm.recommend()
+    best, details = player.recommend(), details_of(player)
     return {
         "format": FORMAT,
         "T": T,
         "seed": seed,
-        "algorithm_seed": algorithm.seed.to_plain(),
-        "algorithm": algorithm.summary(),
-        "instances": list(algorithm.instances),
+        "algorithm_seed": details.seed,
+        "algorithm": details.summary() or _summary(player, best),
+        "instances": list(details.instances),
         "objective": objective.name,
         "f_max": objective.f_max,
         "best": objective.best,
         "norm": objective.norm,
-        "recommended": best.index,
+        "recommended": int(best.index),
         "f_recommended": float(objective.f[best.index]),
         "certificate": best.regret_bound,
         "certificate_threat": best.threat,
@@ -110,19 +187,23 @@ def _meta(algorithm: Algorithm, environment: Environment, T: int, seed: int) -> 
         "c_max": environment.c_max if math.isfinite(environment.c_max) else "inf",
         "spent": environment.ledger.spent,
         "noise_std": environment.noise_std,
-        "detected": algorithm.detected,
-        "refuted": algorithm.refuted,
-        "covered": coverage(algorithm, environment),
+        "detected": details.detected,
+        "refuted": details.refuted,
+        "covered": held.of(details),
     }
 
 
-def coverage(algorithm: Algorithm, environment: Environment) -> dict[str, bool]:
-    """For each instance: has the truth stayed inside its bounds at every candidate, all the time?
-
-    The intersected bounds only tighten, so the last ones tell.
-    """
-    f, slack = environment.objective.f, algorithm.assumptions.tolerance
+def _summary(player: Player, best: Recommendation) -> dict[str, Any]:
+    """Where a player stands that has no summary of its own."""
     return {
-        label: bool(np.all((f <= instance.ucb_bar + slack) & (f >= instance.lcb_bar - slack)))
-        for label, instance in algorithm.instances.items()
+        **_knowledge(player),
+        "algorithm": type(player).__name__,
+        "threat": best.threat,
+        "guarantee": player.guarantee,
+        "recommendation": {
+            "x": np.asarray(best.x).tolist(),
+            "lower": best.lower,
+            "upper": best.upper,
+            "regret_bound": best.regret_bound,
+        },
     }

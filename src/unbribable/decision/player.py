@@ -1,0 +1,97 @@
+"""A player: what a game needs of whoever plays it, and no more."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from unbribable.decision.proposal import Proposal, Query
+from unbribable.decision.recommend import Recommendation
+from unbribable.model.checks import Floats, Ints
+
+Bounds = tuple[Floats, Floats]
+"""Lower and upper bounds on f at the candidates, (n,) each."""
+
+MEMBERS = ("propose", "ask", "tell", "recommend", "bounds", "knowledge", "guarantee")
+
+
+class Player(Protocol):
+    """What `simulate`, sweeps, coverage and reports know of a player.
+
+    Our algorithms are players. A class of your own is one if it has these seven members; it may
+    derive from this class, which promises nothing for it, but need not. A player may also have
+    `details() -> Details`, to show more of its inside in a record.
+    """
+
+    @abstractmethod
+    def propose(self) -> Proposal:
+        """The distribution from which the next `ask` draws. Changes nothing."""
+
+    @abstractmethod
+    def ask(self) -> Query:
+        """The next point to read, drawn from the proposal. Learns nothing."""
+
+    @abstractmethod
+    def tell(self, query: Query, y: float) -> object:
+        """Learn the reading y of a query."""
+
+    @abstractmethod
+    def recommend(self) -> Recommendation:
+        """The point to use. Changes nothing."""
+
+    def bounds(self) -> Bounds | None:
+        """What it claims now: f lies between these at every candidate. None if it claims nothing."""
+        return None
+
+    @property
+    def knowledge(self) -> Mapping[str, Any] | str:
+        """What it was told besides the candidates and the readings: plain data, or words.
+
+        Reports look for C (the corruption it allows for), B, noise_std, c_max and delta.
+        """
+        return {}
+
+    @property
+    def guarantee(self) -> str:
+        """What it promises about its bounds, in words."""
+        return "No guarantee."
+
+
+def _nothing() -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Details:
+    """What a player may show of its inside, for the record. A game does not need any of it."""
+
+    instances: Mapping[str, Bounds | None] = field(default_factory=lambda: {"main": None})
+    """The instances that a query may name, each with bounds that only ever tighten, if it has any."""
+    maximisers: Ints | None = None
+    """Size of each instance's set of potential maximisers; always or never there."""
+    detected: int | None = None
+    """The round whose reading gave corruption away."""
+    refuted: int | None = None
+    """The round whose reading contradicted the assumptions."""
+    seed: Mapping[str, Any] | None = None
+    """Of its draws, as plain data."""
+    tolerance: float = 0.0
+    """By how much rounding may put f outside its bounds."""
+    summary: Callable[[], Mapping[str, Any]] = _nothing
+    """Where it stands, as plain data; called once, after the last round."""
+
+
+def details_of(player: Player) -> Details:
+    """What the player shows of its inside; the default where it shows nothing."""
+    details: Callable[[], Details] = getattr(player, "details", Details)
+    return details()
+
+
+def check_player(player: Any) -> None:
+    """Refuse what lacks a member of a player."""
+    missing = [name for name in MEMBERS if not hasattr(player, name)]
+    if missing:
+        raise TypeError(
+            f"a player must have {', '.join(MEMBERS)}, got {type(player).__name__} without "
+            f"{', '.join(missing)}"
+        )
