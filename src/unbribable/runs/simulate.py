@@ -62,8 +62,10 @@ def simulate(
         start = time.perf_counter()
         if is_weak:
             proposal = player.propose()
+            _check_round(proposal.t, k + 1)
             environment.face(proposal.indices, proposal.probabilities, proposal.instances)
         query = player.ask()
+        _check_round(query.t, k + 1)
         index = _index(query, X)
         if not is_weak:
             environment.face(np.array([index]), np.ones(1), (query.instance,))
@@ -126,11 +128,9 @@ class _Held:
 
 
 def _check(player: Player, environment: Environment) -> None:
-    """Refuse what is no player, one that is in the middle of a game, or on other candidates."""
+    """Refuse what is no player, or on other candidates."""
     check_player(player)
-    t, bounds, n = player.propose().t, player.bounds(), len(environment.objective.X)
-    if t != 1:
-        raise RuntimeError(f"simulate needs a new algorithm, this one is in round {t - 1}")
+    bounds, n = player.bounds(), len(environment.objective.X)
     if bounds is not None and any(np.shape(bound) != (n,) for bound in bounds):
         shapes = [np.shape(bound) for bound in bounds]
         raise ValueError(
@@ -138,6 +138,13 @@ def _check(player: Player, environment: Environment) -> None:
             f"shapes {shapes}"
         )
     _knowledge(player)
+
+
+def _check_round(t: int, expected: int) -> None:
+    if t != expected and expected == 1:
+        raise RuntimeError(f"simulate needs a new algorithm, this one is in round {t - 1}")
+    if t != expected:
+        raise RuntimeError(f"a player must count its rounds from 1, got t={t} in round {expected}")
 
 
 def _index(query: Query, X: Floats) -> int:
