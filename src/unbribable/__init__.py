@@ -6,6 +6,7 @@ from unbribable.decision.algorithm import AssumptionsRefuted
 from unbribable.decision.fast_slow import FastSlowGPUCB
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB
+from unbribable.decision.player import Player
 from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation, RegretCertificate
 from unbribable.decision.suspects import Suspect
@@ -40,6 +41,7 @@ __all__ = [
     "Linear",
     "Matern",
     "MaxInformationGain",
+    "Player",
     "Posterior",
     "Proposal",
     "Query",

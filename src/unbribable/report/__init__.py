@@ -101,8 +101,12 @@ def _markdown(
         lines += [f"- and {more} more", ""] if more > 0 else [""]
     first, *others = tables
     lines += [first.markdown(), "## Figures", ""]
-    for caption, (png, svg) in figures:
+    for caption, paths in figures:
         words = in_markdown(caption)
+        if not paths:
+            lines += [words, ""]
+            continue
+        png, svg = paths
         lines += [f"![{words}]({png.name})", "", f"{words} ([SVG]({svg.name}))", ""]
     lines += [table.markdown() for table in others]
     return "\n".join(lines)

@@ -65,16 +65,20 @@ def share(k: int, n: int, level: float = LEVEL) -> Share:
 
 
 def coverage(cell: Cell, games: Sequence[Game]) -> list[Coverage]:
-    """One row an instance."""
+    """One row an instance, over the games in which it claimed bounds."""
+    claims: dict[str, list[Game]] = {}
+    for game in games:
+        for label in game.covered:
+            claims.setdefault(label, []).append(game)
     return [
         Coverage(
             cell=cell,
             instance=label,
-            share=share(sum(game.covered[label] for game in games), len(games)),
-            is_promised=all(game.is_promised[label] for game in games),
-            delta=games[0].delta,
+            share=share(sum(game.covered[label] for game in claiming), len(claiming)),
+            is_promised=all(game.is_promised[label] for game in claiming),
+            delta=claiming[0].delta,
         )
-        for label in games[0].covered
+        for label, claiming in claims.items()
     ]
 
 

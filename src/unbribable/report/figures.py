@@ -28,8 +28,8 @@ T_POSTERIOR = 50
 N_POSTERIORS = 4
 """At most that many settings with a picture of the beliefs."""
 
-Named = tuple[str, str, "Figure"]
-"""File name without suffix, caption, figure."""
+Named = tuple[str, str, "Figure | None"]
+"""File name without suffix, caption, figure; no figure where the caption says why there is none."""
 V = TypeVar("V")
 
 
@@ -136,7 +136,7 @@ def maximiser_figures(collection: Collection) -> Iterator[Named]:
 
 
 def coverage_figures(collection: Collection) -> Iterator[Named]:
-    """How often the bounds of every instance held."""
+    """How often the bounds of every instance held, of players that claim any."""
     for name, words, settings in _by_horizon(_longest(collection.settings)):
         panels = {
             title_of(setting): [
@@ -147,6 +147,7 @@ def coverage_figures(collection: Collection) -> Iterator[Named]:
             ]
             for setting in settings
         }
+        panels = {title: rows for title, rows in panels.items() if rows}
         yield from (
             (f"coverage{name}{part}", f"Coverage of the bounds{words}.", plots.coverage(some))
             for part, some in _parts(panels, 6)
@@ -173,6 +174,8 @@ def posterior_figures(
                 continue
             if panel is not None:
                 panels[label] = panel
+        if not panels and left_out:
+            yield f"posterior_{k}", f"No beliefs for {title_of(setting)}.{left_out}", None
         for part, some in _parts(panels):
             caption = f"Beliefs after {min(t, setting.T)} rounds, seed {seed}: {title_of(setting)}."
             caption += left_out
@@ -259,7 +262,10 @@ def _parts(panels: Mapping[str, V], size: int = N_PANELS) -> Iterator[tuple[str,
 
 
 def write_all(figures: Iterator[Named], folder: Path) -> list[tuple[str, list[Path]]]:
-    """Write the figures into the folder; caption and files of each."""
+    """Write the figures into the folder; caption and files of each (none where there is no figure)."""
     from unbribable.drawing import save
 
-    return [(caption, save(figure, folder / name)) for name, caption, figure in figures]
+    return [
+        (caption, save(figure, folder / name) if figure is not None else [])
+        for name, caption, figure in figures
+    ]

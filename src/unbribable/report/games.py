@@ -93,7 +93,7 @@ class Game:
     seconds: float
     """Per round."""
     covered: dict[str, bool]
-    """For each instance: has the truth stayed inside its bounds?"""
+    """For each instance that claims bounds: has the truth stayed inside them?"""
     is_promised: dict[str, bool]
     """For each instance: did its assumptions hold, so that its bounds had to hold too?"""
     delta: float | None
@@ -266,14 +266,14 @@ def reduced(record: Record, file: Path | None = None) -> Game:
     kept = rounds - 1
     labels = tuple(_label(label) for label in meta["instances"])
     instance = columns["instance"]
-    if not labels or instance.ndim != 1 or instance.min() < -1 or instance.max() >= len(labels):
+    if instance.ndim != 1 or instance.min() < -1 or instance.max() >= len(labels):
         raise ValueError(f"instance must be -1..{len(labels) - 1} in every round, got another")
     plays = np.stack([instance == k for k in (*range(len(labels)), -1)], axis=1).cumsum(axis=0)
     maximisers = columns.get("maximisers")
     if maximisers is not None and maximisers.shape[1:] != (len(labels),):
         raise ValueError(f"maximisers must have {len(labels)} columns, got shape {maximisers.shape}")
     covered = {label: bool(value) for label, value in meta["covered"].items()}
-    if tuple(covered) != labels:
+    if not set(covered) <= set(labels):
         raise ValueError(f"covered must have the instances {list(labels)}, got {list(covered)}")
     for name in ("f_max", "f_recommended"):
         checks.real(name, meta[name])

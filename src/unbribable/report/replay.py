@@ -5,8 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.model.domain import Grid
 from unbribable.report.posterior_panel import PosteriorPanel, posterior_panel
-from unbribable.runs.builders import build_game
+from unbribable.runs.builders import build_algorithm, build_assumptions
+from unbribable.runs.kinds import build_objective
+from unbribable.runs.own import guests_in
 from unbribable.runs.record import Record
 
 
@@ -21,12 +24,18 @@ def replayed_panel(record: Record, game: dict[str, Any], t: int) -> PosteriorPan
         t: Rounds; all of them if fewer were played.
 
     Raises:
-        ValueError: The learner does not ask what the record says it asked.
+        ValueError: The learner does not ask what the record says it asked, or the game cannot be
+            replayed without loading classes of the user's own.
     """
-    algorithm, environment = build_game(game)
-    X, f = environment.objective.X, environment.objective.f
+    guests = guests_in([game[part] for part in ("algorithm", "objective", "assumptions")])
+    if guests:
+        raise ValueError(f"a report does not load {guests[0]}, so its game cannot be replayed")
+    objective = build_objective(game["objective"], game["seed"])
+    X, f = objective.X, objective.f
     if X.shape[1] != 1:
         return None
+    assumptions = build_assumptions(game["assumptions"], objective)
+    algorithm = build_algorithm(game["algorithm"], Grid(X), assumptions, game["T"], game["seed"])
     t = min(t, record.T)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # refuted assumptions: the record has the round
@@ -49,7 +58,7 @@ def replayed_panel(record: Record, game: dict[str, Any], t: int) -> PosteriorPan
         width=instance.width,
         t=t,
         title=name if label == "main" else f"{name} ({label})",
-        region=_region(game["adversary"], X[:, 0], environment.objective.best),
+        region=_region(game["adversary"], X[:, 0], objective.best),
     )
 
 

@@ -1,4 +1,4 @@
-"""Plain data of one game into its two sides: the learner and the world."""
+"""Plain data of one game into its two sides: the player and the world."""
 
 import math
 from typing import Any
@@ -8,9 +8,10 @@ from unbribable.decision.draws import Seed
 from unbribable.decision.fast_slow import FastSlowGPUCB
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB
+from unbribable.decision.player import Player, check_player
 from unbribable.model import checks
 from unbribable.model.domain import Grid
-from unbribable.runs import fields
+from unbribable.runs import fields, own
 from unbribable.runs.fields import Field, Fields, read_table
 from unbribable.runs.kinds import Kind, Plain, build_kernel, build_objective, read_kernel, rest
 from unbribable.runs.liars import Knowledge, build_adversary
@@ -128,15 +129,26 @@ def build_algorithm(
     return algorithm
 
 
+def build_player(plain: Plain, domain: Grid, assumptions: Assumptions, T: int, seed: int) -> Player:
+    """The player a table describes: an algorithm of ours, or a guest."""
+    if not own.is_own(plain["kind"]):
+        return build_algorithm(plain, domain, assumptions, T, seed)
+    secret = own.own_seed(seed, "algorithm")
+    player: Player = own.build_own(plain, object, domain, assumptions, T=T, seed=secret)  # type: ignore[assignment]
+    check_player(player)
+    return player
+
+
 # --- a game ------------------------------------------------------------------------------------
 
 
-def build_game(game: Plain) -> tuple[Algorithm, Environment]:
-    """The learner and the world of one game (`Run.game` of a spec), both new."""
+def build_game(game: Plain) -> tuple[Player, Environment]:
+    """The player and the world of one game (`Run.game` of a spec), both new."""
     seed = game["seed"]
     objective = build_objective(game["objective"], seed)
     assumptions = build_assumptions(game["assumptions"], objective)
-    known = Knowledge(objective, assumptions, game["noise_std"])
+    liar_seed = own.own_seed(seed, "adversary")
+    known = Knowledge(objective, assumptions, game["noise_std"], game["C"], game["T"], liar_seed)
     environment = Environment(
         objective,
         noise_std=game["noise_std"],
@@ -146,4 +158,4 @@ def build_game(game: Plain) -> tuple[Algorithm, Environment]:
         threat=game["threat"],
     )
     domain = Grid(objective.X)
-    return build_algorithm(game["algorithm"], domain, assumptions, game["T"], seed), environment
+    return build_player(game["algorithm"], domain, assumptions, game["T"], seed), environment

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unbribable.runs.builders import NEEDS_C
 from unbribable.runs.kinds import Plain
+from unbribable.runs.own import guests_in
 from unbribable.runs.record import FORMAT
 
 
@@ -20,12 +20,9 @@ class AlgorithmSpec:
     """What it is told the corruption is; the true budget if None."""
     C_factor: float
     """Multiplies that, for runs with a wrong C."""
+    needs_C: bool  # noqa: N815
+    """Whether it is told how much corruption to expect."""
     plain: Plain
-
-    @property
-    def needs_C(self) -> bool:  # noqa: N802
-        """Whether it is told how much corruption to expect."""
-        return self.plain["kind"] in NEEDS_C
 
 
 @dataclass(frozen=True)
@@ -49,15 +46,18 @@ class Run:
     """experiment, algorithm, adversary, objective."""
     game: dict[str, Any]
     """Everything that determines the game."""
+    folders: tuple[str, ...] = ()
+    """Where the user's own classes are imported from, if it names any."""
 
     @classmethod
-    def of(cls, labels: dict[str, str], game: dict[str, Any]) -> "Run":
+    def of(cls, labels: dict[str, str], game: dict[str, Any], folders: tuple[str, ...] = ()) -> "Run":
         """The run of a game, with its key."""
-        return cls(key_of(game), labels, game)
+        return cls(key_of(game), labels, game, folders if guests_in(game) else ())
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
-        return {"key": self.key, "labels": self.labels, "game": self.game}
+        plain = {"key": self.key, "labels": self.labels, "game": self.game}
+        return {**plain, "folders": list(self.folders)} if self.folders else plain
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class Spec:
     algorithms: tuple[AlgorithmSpec, ...]
     adversaries: tuple[AdversarySpec, ...]
     budgets: tuple[float, ...]
+    folders: tuple[str, ...] = ()
+    """Where the user's own classes are imported from."""
 
     def runs(self) -> tuple[Run, ...]:
         """Every game once, seed after seed, so that an interrupted sweep has whole comparisons.
@@ -127,7 +129,7 @@ class Spec:
             "adversary": adversary.label,
             "objective": self.objective_label,
         }
-        return Run.of(labels, game)
+        return Run.of(labels, game, self.folders)
 
 
 def key_of(game: Mapping[str, Any]) -> str:

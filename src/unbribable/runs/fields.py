@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unbribable.model import checks
+from unbribable.runs.own import Role, is_own, read_own
 
 Reader = Callable[[str, Any], Any]
 """Takes the dotted path of a key and its raw value; returns plain JSON data or raises."""
@@ -56,16 +57,23 @@ def read_table(path: str, raw: Any, fields: Fields) -> dict[str, Any]:
 
 
 def read_kind(
-    path: str, raw: Any, kinds: Mapping[str, Fields], default: str | None = None
+    path: str, raw: Any, kinds: Mapping[str, Fields], role: Role, common: Fields | None = None
 ) -> dict[str, Any]:
-    """A table whose `kind` says which other keys it has."""
+    """A table whose `kind` says which other keys it has, besides those that are `common` to all.
+
+    The kind is one of `kinds`, or an import path: the keys are then the arguments of what is there.
+    """
     if not isinstance(raw, Mapping):
         raise TypeError(f"{path} must be a table with a kind ({_words(kinds)}), got {path}={raw!r}")
-    if "kind" not in raw and default is None:
-        raise ValueError(f"{path}.kind must be one of {_words(kinds)}, got none")
-    kind = checks.choice(f"{path}.kind", raw.get("kind", default), tuple(kinds))
+    if "kind" not in raw:
+        raise ValueError(f"{path}.kind must be one of {_words(kinds)}, or module:Name, got none")
+    common, kind = common or {}, raw["kind"]
     rest = {key: value for key, value in raw.items() if key != "kind"}
-    return {"kind": kind, **read_table(path, rest, kinds[kind])}
+    if is_own(kind):
+        ours = {key: rest.pop(key) for key in common if key in rest}
+        return {"kind": kind, **read_table(path, ours, common), **read_own(path, kind, rest, role)}
+    checks.choice(f"{path}.kind", kind, (*kinds, "module:Name of your own"))
+    return {"kind": kind, **read_table(path, rest, {**common, **kinds[kind]})}
 
 
 def number(

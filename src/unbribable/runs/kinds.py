@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
+from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
-from unbribable.runs import fields
+from unbribable.runs import fields, own
 from unbribable.runs.fields import Field, Fields, read_kind, read_table
 from unbribable.runs.streams import generator, stream
 from unbribable.world import objectives
@@ -49,11 +50,13 @@ KERNELS = {
 
 def read_kernel(path: str, raw: Any) -> dict[str, Any]:
     """A kernel's table, checked."""
-    return read_kind(path, raw, keys_of(KERNELS))
+    return read_kind(path, raw, keys_of(KERNELS), own.KERNEL)
 
 
 def build_kernel(plain: Plain) -> Kernel:
     """The kernel a table describes."""
+    if own.is_own(plain["kind"]):
+        return own.build_own(plain, Kernel)  # type: ignore[type-abstract]
     kernel: Kernel = KERNELS[plain["kind"]].build(**rest(plain))
     return kernel
 
@@ -189,10 +192,20 @@ OBJECTIVES = {
 
 def read_objective(path: str, raw: Any) -> dict[str, Any]:
     """An objective's table, checked."""
-    return read_kind(path, raw, keys_of(OBJECTIVES))
+    return read_kind(path, raw, keys_of(OBJECTIVES), own.OBJECTIVE)
 
 
 def build_objective(plain: Plain, seed: int) -> Objective:
     """The objective of this seed that a table describes."""
+    if own.is_own(plain["kind"]):
+        return _checked(own.build_own(plain, Objective, seed=own.own_seed(seed, "objective")))
     objective: Objective = OBJECTIVES[plain["kind"]].build(plain, seed)
+    return objective
+
+
+def _checked(objective: Objective) -> Objective:
+    """The guest's objective, if its arrays fit together."""
+    X, f = checks.array("X", objective.X, ndim=2), checks.array("f", objective.f, ndim=1)
+    if len(X) != len(f):
+        raise ValueError(f"f must have one value per candidate, ({len(X)},), got shape {f.shape}")
     return objective

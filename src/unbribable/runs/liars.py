@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unbribable.model.checks import Bools
-from unbribable.runs import fields
+from unbribable.runs import fields, own
 from unbribable.runs.fields import Field, read_kind, read_table
 from unbribable.runs.kinds import Kind, Plain, keys_of, rest
 from unbribable.theory.assumptions import Assumptions
@@ -22,6 +22,11 @@ class Knowledge:
     objective: Objective
     assumptions: Assumptions
     noise_std: float
+    C: float
+    """Its budget."""
+    T: int
+    seed: int
+    """Of its own; the player's draws do not follow from it."""
 
 
 # --- target regions ----------------------------------------------------------------------------
@@ -183,16 +188,21 @@ ADVERSARIES = {
 
 def read_adversary(path: str, raw: Any) -> dict[str, Any]:
     """An adversary's table without label and threat, checked; wrappers hold a `base` table."""
-    return read_kind(path, raw, keys_of(ADVERSARIES))
+    return read_kind(path, raw, keys_of(ADVERSARIES), own.ADVERSARY)
 
 
 def build_adversary(plain: Plain, known: Knowledge) -> Adversary:
     """The adversary a table describes."""
+    if own.is_own(plain["kind"]):
+        given = {"C": known.C, "T": known.T, "seed": known.seed}
+        return own.build_own(plain, Adversary, known.objective, **given)  # type: ignore[type-abstract]
     adversary: Adversary = ADVERSARIES[plain["kind"]].build(plain, known)
     return adversary
 
 
 def needs_strong(plain: Plain) -> bool:
     """Whether the adversary, or one inside it, makes sense only if it sees the draw."""
+    if own.is_own(plain["kind"]):
+        return bool(getattr(own.resolve(plain["kind"]), "needs_strong", False))
     inner = plain.get("base")
     return plain["kind"] == "instance_targeting" or (inner is not None and needs_strong(inner))

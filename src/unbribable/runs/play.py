@@ -9,6 +9,7 @@ from typing import Any
 from unbribable.decision.algorithm import AssumptionsRefuted
 from unbribable.runs.builders import build_game
 from unbribable.runs.kinds import Plain
+from unbribable.runs.own import importable
 from unbribable.runs.record import Record
 from unbribable.runs.simulate import simulate
 
@@ -40,11 +41,17 @@ def play(run: Plain) -> Record:
     Refuted assumptions are no warning here: meta["refuted"] keeps the round.
     """
     game = run["game"]
-    algorithm, environment = build_game(game)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), importable(run.get("folders", ())):
         warnings.simplefilter("ignore", AssumptionsRefuted)
-        record = simulate(algorithm, environment, game["T"], game["seed"])
+        player, environment = build_game(game)
+        record = simulate(player, environment, game["T"], game["seed"])
     return Record(record.columns, {**record.meta, "run": about(run)})
+
+
+def check(run: Plain) -> None:
+    """Build the game and throw it away, so that a guest that refuses its arguments says so now."""
+    with importable(run.get("folders", ())):
+        build_game(run["game"])
 
 
 def about(run: Plain) -> dict[str, Any]:

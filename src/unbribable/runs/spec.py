@@ -1,13 +1,14 @@
 """A TOML spec into validated values: every key through one explicit table, no strings that are code."""
 
 import math
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from unbribable.runs import fields
-from unbribable.runs.builders import ALGORITHMS, ASSUMPTIONS
+from unbribable.runs import fields, own
+from unbribable.runs.builders import ALGORITHMS, ASSUMPTIONS, NEEDS_C
 from unbribable.runs.experiment import AdversarySpec, AlgorithmSpec, Spec
 from unbribable.runs.fields import Field, read_kind, read_table
 from unbribable.runs.kinds import Plain, keys_of, read_objective
@@ -17,22 +18,28 @@ MAX_RUNS = 100_000
 """More runs than that are refused: the list of them is held in memory, and is a file of every sweep."""
 
 
-def _label(default: str | None = None) -> Field:
-    return Field(fields.text, default)
+_ALGORITHM: fields.Fields = {
+    "label": Field(fields.text, None),
+    "C": Field(fields.number(at_least=0.0), None),
+    "C_factor": Field(fields.number(above=0.0), 1.0),
+}
+_ADVERSARY: fields.Fields = {
+    "label": Field(fields.text, None),
+    "threat": Field(fields.word("weak", "strong"), None),
+}
 
 
-def _with_label(kinds: Mapping[str, fields.Fields], extra: fields.Fields) -> dict[str, fields.Fields]:
-    return {kind: {"label": _label(), **extra, **keys} for kind, keys in kinds.items()}
+def _algorithm(path: str, raw: Any) -> dict[str, Any]:
+    table = read_kind(path, raw, keys_of(ALGORITHMS), own.PLAYER, _ALGORITHM)
+    is_guest = own.is_own(table["kind"])
+    table["needs_C"] = own.names(table["kind"], "C") if is_guest else table["kind"] in NEEDS_C
+    if is_guest and not table["needs_C"] and raw.keys() & {"C", "C_factor"}:
+        raise ValueError(f"{path} must not have C or C_factor: {table['kind']} takes no C, got {raw}")
+    return table
 
 
-_ALGORITHM = _with_label(
-    keys_of(ALGORITHMS),
-    {
-        "C": Field(fields.number(at_least=0.0), None),
-        "C_factor": Field(fields.number(above=0.0), 1.0),
-    },
-)
-_ADVERSARY = _with_label(keys_of(ADVERSARIES), {"threat": Field(fields.word("weak", "strong"), None)})
+def _adversary(path: str, raw: Any) -> dict[str, Any]:
+    return read_kind(path, raw, keys_of(ADVERSARIES), own.ADVERSARY, _ADVERSARY)
 
 
 def _objective(path: str, raw: Any) -> dict[str, Any]:
@@ -40,7 +47,8 @@ def _objective(path: str, raw: Any) -> dict[str, Any]:
         return read_objective(path, raw)
     label = fields.text(f"{path}.label", raw["label"]) if "label" in raw else None
     plain = read_objective(path, {key: value for key, value in raw.items() if key != "label"})
-    named = plain.get("name", plain["kind"])
+    kind = plain["kind"]
+    named = own.name_of(kind) if own.is_own(kind) else plain.get("name", kind)
     return {"label": label or named, "plain": plain}
 
 
@@ -78,14 +86,16 @@ SPEC: fields.Fields = {
     "budgets": Field(_budgets, []),
     "objective": Field(_objective),
     "assumptions": Field(lambda path, raw: read_table(path, raw, ASSUMPTIONS), None),
-    "algorithms": Field(fields.each(lambda path, raw: read_kind(path, raw, _ALGORITHM))),
-    "adversaries": Field(fields.each(lambda path, raw: read_kind(path, raw, _ADVERSARY)), None),
+    "algorithms": Field(fields.each(_algorithm)),
+    "adversaries": Field(fields.each(_adversary), None),
 }
 """The keys of a spec. `c_max` is the true cap of one lie, "max" for max |f|."""
 
 
 def load_spec(path: str | Path, profile: str | None = None) -> Spec:
     """The spec in a TOML file, with the profile's keys in place of its own.
+
+    Classes of the user's own are imported from the file's folder and from the working directory.
 
     Raises:
         TypeError, ValueError: The message names the dotted key, the rule and the value.
@@ -95,11 +105,19 @@ def load_spec(path: str | Path, profile: str | None = None) -> Spec:
             raw = tomllib.load(file)
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{path} must be TOML: {error}") from None
-    return read_spec(raw, profile)
+    return read_spec(raw, profile, folder=Path(path).parent)
 
 
-def read_spec(raw: Mapping[str, Any], profile: str | None = None) -> Spec:
-    """The spec that parsed TOML stands for; see load_spec."""
+def read_spec(
+    raw: Mapping[str, Any], profile: str | None = None, folder: str | Path | None = None
+) -> Spec:
+    """The spec that parsed TOML stands for; see load_spec.
+
+    Args:
+        raw: Parsed TOML.
+        profile: One of its profiles.
+        folder: Where classes of the user's own are looked for before the working directory.
+    """
     profiles = raw.get("profiles", {})
     body = {key: value for key, value in raw.items() if key != "profiles"}
     if not isinstance(profiles, Mapping):
@@ -112,7 +130,9 @@ def read_spec(raw: Mapping[str, Any], profile: str | None = None) -> Spec:
             rule = f"one of {known}" if known else "left out: this spec has no profiles"
             raise ValueError(f"profile must be {rule}, got profile={profile!r}")
         body |= profiles[profile]
-    return _spec(read_table("", body, SPEC))
+    folders = [os.getcwd()] if folder is None else [str(Path(folder).resolve()), os.getcwd()]
+    with own.importable(folders):
+        return _spec(read_table("", body, SPEC), tuple(dict.fromkeys(folders)))
 
 
 def _check_profile(name: str, overrides: Any) -> None:
@@ -124,23 +144,24 @@ def _check_profile(name: str, overrides: Any) -> None:
             raise ValueError(f"keys of profiles.{name} must be among {words}, got profiles.{name}.{key}")
 
 
-def _spec(plain: dict[str, Any]) -> Spec:
+def _spec(plain: dict[str, Any], folders: tuple[str, ...]) -> Spec:
     """The values together, defaults that depend on others filled in."""
     objective = plain["objective"]["plain"]
     algorithms = tuple(
         AlgorithmSpec(
-            label=table["label"] or table["kind"],
+            label=table["label"] or own.name_of(table["kind"]),
             C=table["C"],
             C_factor=table["C_factor"],
-            plain=_without(table, ("label", "C", "C_factor")),
+            needs_C=table["needs_C"],
+            plain=_without(table, (*_ALGORITHM, "needs_C")),
         )
         for table in plain["algorithms"]
     )
     adversaries = tuple(
         AdversarySpec(
-            label=table["label"] or table["kind"],
+            label=table["label"] or own.name_of(table["kind"]),
             threat=table["threat"] or plain["threat"],
-            plain=_without(table, ("label", "threat")),
+            plain=_without(table, _ADVERSARY),
         )
         for table in plain["adversaries"] or [{"kind": "none", "label": None, "threat": None}]
     )
@@ -156,6 +177,7 @@ def _spec(plain: dict[str, Any]) -> Spec:
         algorithms=algorithms,
         adversaries=adversaries,
         budgets=tuple(plain["budgets"]),
+        folders=folders,
     )
     _check(spec)
     return spec
@@ -164,13 +186,15 @@ def _spec(plain: dict[str, Any]) -> Spec:
 def _assumptions(plain: dict[str, Any], objective: Plain) -> dict[str, Any]:
     table = plain["assumptions"] or read_table("assumptions", {}, ASSUMPTIONS)
     is_figure_1 = objective["kind"] == "figure_1"
-    own = {"kind": "squared_exponential", "lengthscale": 0.1} if is_figure_1 else objective.get("kernel")
-    truth = {"kernel": own, "noise_std": plain["noise_std"], "c_max": plain["c_max"]}
+    its = {"kind": "squared_exponential", "lengthscale": 0.1} if is_figure_1 else objective.get("kernel")
+    if own.is_own(objective["kind"]):
+        its = None  # a key of that name is the guest's business
+    truth = {"kernel": its, "noise_std": plain["noise_std"], "c_max": plain["c_max"]}
     filled = {key: truth.get(key) if value is None else value for key, value in table.items()}
     kind = objective["kind"]
     if filled["kernel"] is None:
         raise ValueError(f"assumptions.kernel must be given for objective.kind={kind!r}, got none")
-    if filled["B"] == "norm" and (own is None or filled["kernel"] != own):
+    if filled["B"] == "norm" and (its is None or filled["kernel"] != its):
         raise ValueError(
             "assumptions.B must be a number where the objective's norm in the assumed kernel is not "
             f"known, got assumptions.B='norm' with objective.kind={kind!r}"
