@@ -1,5 +1,6 @@
 """Every example runs, in a new directory, and says what it promises."""
 
+import json
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 def run(path, *words, cwd):
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    program = [sys.executable] if path.suffix == ".py" else ["sh"]
+    program = {".py": [sys.executable], ".sh": ["sh"]}.get(path.suffix, [])
     done = subprocess.run(
         [*program, path, *words],
         cwd=cwd,
@@ -50,6 +51,42 @@ def test_hyper_parameters_with_a_lying_evaluator(tmp_path):
     pytest.importorskip("optuna_integration")
     said = run(EXAMPLES / "sklearn_search.py", cwd=tmp_path)
     assert "recommended: accuracy on unseen digits 0.9" in said
+
+
+def test_a_player_and_an_adversary_of_ones_own_in_a_sweep(tmp_path):
+    """Copied beside their spec, played by two workers; the report needs neither of the classes."""
+    pytest.importorskip("distributed")
+    pytest.importorskip("matplotlib")
+    beside, here = tmp_path / "spec", tmp_path / "here"
+    beside.mkdir()
+    here.mkdir()
+    files = ["own_sweep.toml", "own_player.py", "own_adversary.py"]
+    for name in files:
+        (beside / name).write_text((EXAMPLES / name).read_text())
+    command = Path(sys.executable).parent / "unbribable"
+    sweep = run(command, "sweep", beside / files[0], "--out", "out", "--workers", "2", cwd=here)
+    assert sweep.startswith("18 runs in out: 0 were there, 18 played")
+    for name in files:
+        (beside / name).unlink()
+    data = json.loads(run(command, "report", "out", "--json", cwd=here))
+    assert (data["n_records"], data["missing"], data["skipped"], data["failed"]) == (18, [], [], [])
+    cells = {(row["algorithm"], row["adversary"]): row for row in data["tables"]["cells"]}
+    assert len(cells) == 6
+    guest = cells["epsilon-greedy", "grudge"]
+    assert guest["n_seeds"] == 3
+    assert guest["spent_mean"] == pytest.approx(3.0)
+    assert guest["certificate_mean"] is guest["coverage"] is None
+    covered = {row["algorithm"] for row in data["tables"]["coverage"]}
+    assert covered == {"GP-UCB", "RobustGPUCB"}
+    figures = {Path(file).name for file in data["files"]}
+    assert figures >= {"regret.png", "corruption.png", "coverage.png", "posterior_1.png"}
+    text = (here / "out" / "report" / "report.md").read_text()
+    assert "Left out, epsilon-greedy" in text
+    assert "a report does not load own_player:EpsilonGreedy" in text
+
+
+def test_an_own_player_is_as_short_as_promised():
+    assert len((EXAMPLES / "own_player.py").read_text().splitlines()) <= 40
 
 
 def test_there_is_a_test_for_every_example():

@@ -1,6 +1,8 @@
-"""The members every law is checked on: a new kernel or algorithm adds one line here."""
+"""The members every law is checked on: a new kernel, algorithm or player adds one line here."""
 
+import importlib.util
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import unbribable as ub
@@ -35,3 +37,25 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
     ),
 }
 """By name: a new algorithm for a domain, assumptions, a seed (where it draws) and options."""
+
+
+def _example(module: str, name: str) -> Any:
+    """A class of an example, which is not on the path."""
+    file = Path(__file__).parents[2] / "examples" / f"{module}.py"
+    spec = importlib.util.spec_from_file_location(f"example_{module}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return getattr(found, name)
+
+
+EpsilonGreedy = _example("own_player", "EpsilonGreedy")
+
+PLAYERS: dict[str, Callable[..., Any]] = {
+    **ALGORITHMS,
+    "epsilon-greedy": lambda domain, assumptions, seed=0: EpsilonGreedy(
+        domain, assumptions, seed=seed, epsilon=0.3
+    ),
+}
+"""By name: a new player for a domain, assumptions and a seed. The last one promises nothing."""

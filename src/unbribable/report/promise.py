@@ -13,7 +13,8 @@ def is_promised(record: Record, label: str) -> bool:
     The function's norm, the noise, the largest lie and the budget are as assumed; where the draw
     must be secret, the adversary was weak; and the widths were not overridden.
     """
-    meta, learner = record.meta, record.meta["algorithm"]
+    meta = record.meta
+    learner = {key: value for key, value in meta["algorithm"].items() if value is not None}
     C, norm = float(meta["C"]), meta.get("norm")
     largest = float(np.max(record.columns["charge"], initial=0.0))
     slack = 1e-9
