@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from unbribable.decision.proposal import Proposal, Query
@@ -57,16 +57,17 @@ class Player(Protocol):
         return "No guarantee."
 
 
-def _nothing() -> Mapping[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True, eq=False)
 class Details:
-    """What a player may show of its inside, for the record. A game does not need any of it."""
+    """What a player may show of its inside, for the record. A game does not need any of it.
 
-    instances: Mapping[str, Bounds | None] = field(default_factory=lambda: {"main": None})
-    """The instances that a query may name, each with bounds that only ever tighten, if it has any."""
+    Made after every round, so what takes time to work out is a function.
+    """
+
+    instances: tuple[str, ...] = ("main",)
+    """The instances that a query may name."""
+    instance_bounds: Callable[[], Mapping[str, Bounds]] = dict
+    """Bounds of the instances that have any which only ever tighten: then the last ones tell all."""
     maximisers: Ints | None = None
     """Size of each instance's set of potential maximisers; always or never there."""
     detected: int | None = None
@@ -77,8 +78,8 @@ class Details:
     """Of its draws, as plain data."""
     tolerance: float = 0.0
     """By how much rounding may put f outside its bounds."""
-    summary: Callable[[], Mapping[str, Any]] = _nothing
-    """Where it stands, as plain data; called once, after the last round."""
+    summary: Callable[[], Mapping[str, Any]] = dict
+    """Where it stands, as plain data."""
 
 
 def details_of(player: Player) -> Details:

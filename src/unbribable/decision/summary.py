@@ -48,7 +48,11 @@ def details(algorithm: "Algorithm") -> Details:
     """What a record keeps of an algorithm besides what any player shows."""
     maximisers = algorithm.maximisers
     return Details(
-        instances={label: (i.lcb_bar, i.ucb_bar) for label, i in algorithm.instances.items()},
+        instances=tuple(algorithm.instances),
+        instance_bounds=lambda: {
+            label: (instance.lcb_bar, instance.ucb_bar)
+            for label, instance in algorithm.instances.items()
+        },
         maximisers=None if maximisers is None else maximisers.sum(axis=1),
         detected=algorithm.detected,
         refuted=algorithm.refuted,

@@ -102,7 +102,8 @@ class _Held:
 
     def __init__(self, player: Player, environment: Environment, details: Details) -> None:
         self._player, self._f = player, environment.objective.f
-        self._is_watched = not any(details.instances.values())
+        self._slack = details.tolerance
+        self._is_watched = not details.instance_bounds()
         self._is_held: bool | None = None
         self.look()
 
@@ -110,16 +111,15 @@ class _Held:
         if self._is_watched:
             bounds = self._player.bounds()
             if bounds is not None:
-                self._is_held = self._is_held is not False and self._is_inside(bounds, 0.0)
+                self._is_held = self._is_held is not False and self._is_inside(bounds, self._slack)
 
     def of(self, details: Details) -> dict[str, bool]:
         """For each instance that claims bounds: were they always right, at every candidate?"""
         if self._is_watched:
-            return {} if self._is_held is None else {next(iter(details.instances)): self._is_held}
+            return {} if self._is_held is None else {details.instances[0]: self._is_held}
         return {
-            label: self._is_inside(bounds, details.tolerance)
-            for label, bounds in details.instances.items()
-            if bounds is not None
+            label: self._is_inside(bounds, self._slack)
+            for label, bounds in details.instance_bounds().items()
         }
 
     def _is_inside(self, bounds: Bounds, slack: float) -> bool:
