@@ -1,6 +1,7 @@
 """Plain data of one game into its two sides: the player and the world."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from unbribable.decision.algorithm import Algorithm
@@ -8,11 +9,12 @@ from unbribable.decision.draws import Seed
 from unbribable.decision.fast_slow import FastSlowGPUCB
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.layered import LayeredGPUCB
+from unbribable.decision.options import Options
 from unbribable.decision.player import Player, check_player
 from unbribable.model import checks
 from unbribable.model.domain import Grid
 from unbribable.runs import fields, own
-from unbribable.runs.fields import Field, Fields, read_table
+from unbribable.runs.fields import Field, Fields, Reader, fields_of, read_table
 from unbribable.runs.kinds import Kind, Plain, build_kernel, build_objective, read_kernel, rest
 from unbribable.runs.liars import Knowledge, build_adversary
 from unbribable.runs.streams import stream
@@ -82,15 +84,28 @@ def _beta(path: str, raw: Any) -> float | dict[str, Any]:
     return checks.real(path, raw, at_least=0.0)
 
 
-_OPTIONS: Fields = {
-    "width": Field(fields.word("exact", "capped", "paper"), "exact"),
-    "noise": Field(fields.word("tight", "paper"), "tight"),
-    "tail": Field(fields.word("sharp", "paper"), "sharp"),
-    "gain": Field(fields.word("realised", "certified"), "realised"),
-    "beta": Field(_beta, None),
-    "revisit": Field(fields.number(at_least=0.0), 0.0),
+_OPTIONS = {
+    "width": fields.word("exact", "capped", "paper"),
+    "noise": fields.word("tight", "paper"),
+    "tail": fields.word("sharp", "paper"),
+    "gain": fields.word("realised", "certified"),
+    "beta": _beta,
+    "revisit": fields.number(at_least=0.0),
 }
-_ALPHA = Field(fields.number(above=1.8), 2.0)
+_ALPHA = fields.number(above=1.8)
+
+
+def _kind(build: type[Algorithm], **readers: Reader) -> Kind:
+    """An algorithm's own keys, and those of all."""
+    return Kind({**fields_of(Options, **_OPTIONS), **fields_of(build, **readers)}, build)
+
+
+ALGORITHMS: dict[str, Kind] = {
+    "GPUCB": _kind(GPUCB),
+    "RobustGPUCB": _kind(RobustGPUCB),
+    "FastSlowGPUCB": _kind(FastSlowGPUCB, alpha=_ALPHA, with_all=fields.truth),
+    "LayeredGPUCB": _kind(LayeredGPUCB, alpha=_ALPHA),
+}
 
 NEEDS_C = ("RobustGPUCB", "FastSlowGPUCB")
 """Kinds that are told how much corruption to expect; the others ignore it."""
@@ -103,28 +118,14 @@ def _options(plain: Plain) -> dict[str, Any]:
     return words
 
 
-ALGORITHMS: dict[str, Kind] = {
-    "GPUCB": Kind(_OPTIONS, lambda domain, a, words, T, seed: GPUCB(domain, a, **words)),
-    "RobustGPUCB": Kind(_OPTIONS, lambda domain, a, words, T, seed: RobustGPUCB(domain, a, **words)),
-    "FastSlowGPUCB": Kind(
-        {**_OPTIONS, "alpha": _ALPHA, "with_all": Field(fields.truth, False)},
-        lambda domain, a, words, T, seed: FastSlowGPUCB(domain, a, seed=seed, **words),
-    ),
-    "LayeredGPUCB": Kind(
-        {**_OPTIONS, "alpha": _ALPHA},
-        lambda domain, a, words, T, seed: LayeredGPUCB(domain, a, T=T, seed=seed, **words),
-    ),
-}
-
-
 def build_algorithm(
     plain: Plain, domain: Grid, assumptions: Assumptions, T: int, seed: int
 ) -> Algorithm:
     """The learner a table describes, with its own stream of the seed."""
     secret = stream(seed, "algorithm")
-    algorithm: Algorithm = ALGORITHMS[plain["kind"]].build(
-        domain, assumptions, _options(plain), T, secret
-    )
+    offered = {"T": T, "seed": secret}
+    build: Callable[..., Algorithm] = ALGORITHMS[plain["kind"]].build
+    algorithm = own.call(build, domain, assumptions, offered=offered, words=_options(plain))
     algorithm.seed = Seed.of(secret)  # GP-UCB draws nothing and takes none, but its record has one
     return algorithm
 

@@ -1,5 +1,6 @@
 """Readers of spec values: a dotted path and a raw TOML value to checked plain data."""
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,16 @@ class Field:
 
 
 Fields = Mapping[str, Field]
+
+
+def fields_of(function: Callable[..., Any], **readers: Reader) -> Fields:
+    """A key for each of these arguments of a class or function, with the default it has there."""
+    named = inspect.signature(function).parameters
+    defaults = {key: named[key].default for key in readers}
+    return {
+        key: Field(read) if defaults[key] is inspect.Parameter.empty else Field(read, defaults[key])
+        for key, read in readers.items()
+    }
 
 
 def read_table(path: str, raw: Any, fields: Fields) -> dict[str, Any]:

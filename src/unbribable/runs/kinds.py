@@ -12,7 +12,7 @@ from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
 from unbribable.runs import fields, own
-from unbribable.runs.fields import Field, Fields, read_kind, read_table
+from unbribable.runs.fields import Field, Fields, Reader, fields_of, read_kind, read_table
 from unbribable.runs.streams import generator, stream
 from unbribable.world import objectives
 from unbribable.world.named_functions import TEST_FUNCTIONS
@@ -28,6 +28,11 @@ class Kind:
     keys: Fields
     build: Callable[..., Any]
 
+    @classmethod
+    def of(cls, build: Callable[..., Any], **readers: Reader) -> "Kind":
+        """A kind whose keys are arguments of `build`, with the defaults they have there."""
+        return cls(fields_of(build, **readers), build)
+
 
 def rest(plain: Plain) -> dict[str, Any]:
     """Everything but the kind."""
@@ -42,9 +47,9 @@ def keys_of(kinds: Mapping[str, Kind]) -> dict[str, Fields]:
 # --- kernels and candidates --------------------------------------------------------------------
 
 KERNELS = {
-    "squared_exponential": Kind({"lengthscale": Field(fields.scale)}, SquaredExponential),
-    "matern": Kind({"nu": Field(fields.number(above=0.0)), "lengthscale": Field(fields.scale)}, Matern),
-    "linear": Kind({"scale": Field(fields.scale)}, Linear),
+    "squared_exponential": Kind.of(SquaredExponential, lengthscale=fields.scale),
+    "matern": Kind.of(Matern, nu=fields.number(above=0.0), lengthscale=fields.scale),
+    "linear": Kind.of(Linear, scale=fields.scale),
 }
 
 
@@ -163,14 +168,16 @@ OBJECTIVES = {
     "random_rkhs": Kind(
         {
             **_KERNEL_SUM,
-            "norm": Field(fields.number(above=0.0), 1.0),
-            "n_centres": Field(fields.integer(1), 10),
+            **fields_of(
+                objectives.random_rkhs, norm=fields.number(above=0.0), n_centres=fields.integer(1)
+            ),
         },
         _random_rkhs,
     ),
     "gp_draw": Kind(_KERNEL_SUM, _gp_draw),
     "figure_1": Kind(
-        {"n": Field(fields.integer(2), 500)}, lambda plain, seed: objectives.figure_1(plain["n"])
+        fields_of(objectives.figure_1, n=fields.integer(2)),
+        lambda plain, seed: objectives.figure_1(plain["n"]),
     ),
     "lower_bound": Kind(
         {

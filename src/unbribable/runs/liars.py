@@ -7,7 +7,7 @@ import numpy as np
 
 from unbribable.model.checks import Bools
 from unbribable.runs import fields, own
-from unbribable.runs.fields import Field, read_kind, read_table
+from unbribable.runs.fields import Field, fields_of, read_kind, read_table
 from unbribable.runs.kinds import Kind, Plain, keys_of, rest
 from unbribable.theory.assumptions import Assumptions
 from unbribable.world import adversaries as world
@@ -71,48 +71,6 @@ def _vector(name: str, values: list[float], d: int) -> np.ndarray:
 # --- adversaries -------------------------------------------------------------------------------
 
 
-def _subtraction(plain: Plain, known: Knowledge) -> Adversary:
-    objective = known.objective
-    centre = objective.X[objective.best]
-    if plain["centre"] != "best":
-        centre = _vector("centre", plain["centre"], objective.X.shape[1])
-    scale = np.asarray(plain["scale"])
-    return world.Subtraction(centre, scale=scale, height=plain["height"], is_smooth=plain["is_smooth"])
-
-
-def _clipping(plain: Plain, known: Knowledge) -> Adversary:
-    target = build_target(plain["target"], known.objective)
-    return world.Clipping(known.objective, target, margin=plain["margin"])
-
-
-def _aggressive_subtraction(plain: Plain, known: Knowledge) -> Adversary:
-    target = build_target(plain["target"], known.objective)
-    return world.AggressiveSubtraction(target, height=plain["height"])
-
-
-def _adaptive_strength(plain: Plain, known: Knowledge) -> Adversary:
-    return world.AdaptiveStrength(
-        build_adversary(plain["base"], known),
-        build_target(plain["target"], known.objective),
-        step=plain["step"],
-        patience=plain["patience"],
-    )
-
-
-def _width_aware(plain: Plain, known: Knowledge) -> Adversary:
-    a = known.assumptions
-    return world.WidthAware(known.objective, kernel=a.kernel, lam=a.lam, **rest(plain))
-
-
-def _silent(plain: Plain, known: Knowledge) -> Adversary:
-    base = build_adversary(plain["base"], known)
-    return world.Silent(base, noise_std=known.noise_std, n_std=plain["n_std"])
-
-
-def _instance_targeting(plain: Plain, known: Knowledge) -> Adversary:
-    return world.InstanceTargeting(build_adversary(plain["base"], known), instance=plain["instance"])
-
-
 def _centre(path: str, raw: Any) -> Any:
     return fields.word("best")(path, raw) if isinstance(raw, str) else fields.numbers()(path, raw)
 
@@ -123,65 +81,36 @@ def _base(path: str, raw: Any) -> dict[str, Any]:
 
 _POSITIVE = fields.number(above=0.0)
 _SIZE = fields.number(at_least=0.0)
-_TARGET = Field(read_target)
 
 ADVERSARIES = {
-    "none": Kind({}, lambda plain, known: world.NoAdversary()),
-    "region_subtraction": Kind(
-        {"radius": Field(_POSITIVE), "share": Field(_POSITIVE, 1.0 / 3.0)},
-        lambda plain, known: world.RegionSubtraction(known.objective, **rest(plain)),
-    ),
+    "none": Kind.of(world.NoAdversary),
+    "region_subtraction": Kind.of(world.RegionSubtraction, radius=_POSITIVE, share=_POSITIVE),
     "subtraction": Kind(
         {
             "centre": Field(_centre, "best"),
-            "scale": Field(fields.scale),
-            "height": Field(_POSITIVE),
-            "is_smooth": Field(fields.truth, True),
+            **fields_of(world.Subtraction, scale=fields.scale, height=_POSITIVE, is_smooth=fields.truth),
         },
-        _subtraction,
+        world.Subtraction,
     ),
-    "clipping": Kind({"target": _TARGET, "margin": Field(_SIZE, 0.0)}, _clipping),
-    "aggressive_subtraction": Kind(
-        {"target": _TARGET, "height": Field(_POSITIVE)}, _aggressive_subtraction
+    "clipping": Kind.of(world.Clipping, target=read_target, margin=_SIZE),
+    "aggressive_subtraction": Kind.of(world.AggressiveSubtraction, target=read_target, height=_POSITIVE),
+    "adaptive_strength": Kind.of(
+        world.AdaptiveStrength,
+        base=_base,
+        target=read_target,
+        step=fields.number(above=0.0, below=1.0),
+        patience=fields.integer(1),
     ),
-    "adaptive_strength": Kind(
-        {
-            "base": Field(_base),
-            "target": _TARGET,
-            "step": Field(fields.number(above=0.0, below=1.0), 0.1),
-            "patience": Field(fields.integer(1), 3),
-        },
-        _adaptive_strength,
+    "top_k": Kind.of(world.TopK, K=fields.integer(1), value=fields.number(), min_probability=_SIZE),
+    "flip": Kind.of(world.Flip),
+    "random_lies": Kind.of(world.RandomLies, std=_SIZE, mean=fields.number(), frequency=_SIZE),
+    "hide_and_decoy": Kind.of(
+        world.HideAndDecoy, radius=_POSITIVE, low=fields.number(), high=fields.number()
     ),
-    "top_k": Kind(
-        {
-            "K": Field(fields.integer(1), 5),
-            "value": Field(fields.number(), -1.0),
-            "min_probability": Field(_SIZE, 0.5),
-        },
-        lambda plain, known: world.TopK(known.objective, **rest(plain)),
-    ),
-    "flip": Kind({}, lambda plain, known: world.Flip(known.objective)),
-    "random_lies": Kind(
-        {
-            "std": Field(_SIZE),
-            "mean": Field(fields.number(), 0.0),
-            "frequency": Field(_SIZE, 1.0),
-        },
-        lambda plain, known: world.RandomLies(**rest(plain)),
-    ),
-    "hide_and_decoy": Kind(
-        {"radius": Field(_POSITIVE), "low": Field(fields.number()), "high": Field(fields.number())},
-        lambda plain, known: world.HideAndDecoy(known.objective, **rest(plain)),
-    ),
-    "zero_out": Kind({}, lambda plain, known: world.ZeroOut(known.objective)),
-    "width_aware": Kind(
-        {"decoy_distance": Field(_POSITIVE, 0.2), "threshold": Field(_SIZE, 0.1)}, _width_aware
-    ),
-    "silent": Kind({"base": Field(_base), "n_std": Field(_POSITIVE, 2.0)}, _silent),
-    "instance_targeting": Kind(
-        {"base": Field(_base), "instance": Field(fields.text)}, _instance_targeting
-    ),
+    "zero_out": Kind.of(world.ZeroOut),
+    "width_aware": Kind.of(world.WidthAware, decoy_distance=_POSITIVE, threshold=_SIZE),
+    "silent": Kind.of(world.Silent, base=_base, n_std=_POSITIVE),
+    "instance_targeting": Kind.of(world.InstanceTargeting, base=_base, instance=fields.text),
 }
 """snake_case of every class in world/adversaries (`none`: NoAdversary)."""
 
@@ -196,8 +125,28 @@ def build_adversary(plain: Plain, known: Knowledge) -> Adversary:
     if own.is_own(plain["kind"]):
         given = {"C": known.C, "T": known.T, "seed": known.seed}
         return own.build_own(plain, Adversary, known.objective, **given)  # type: ignore[type-abstract]
-    adversary: Adversary = ADVERSARIES[plain["kind"]].build(plain, known)
+    objective, a = known.objective, known.assumptions
+    words = rest(plain)
+    if "base" in words:
+        words["base"] = build_adversary(words["base"], known)
+    if "target" in words:
+        words["target"] = build_target(words["target"], objective)
+    if "centre" in words:
+        words["centre"] = _place(words["centre"], objective)
+    if "scale" in words:
+        words["scale"] = np.asarray(words["scale"])
+    may_know = {
+        "objective": objective, "noise_std": known.noise_std, "kernel": a.kernel, "lam": a.lam
+    }  # fmt: skip
+    adversary: Adversary = own.call(ADVERSARIES[plain["kind"]].build, offered=may_know, words=words)
     return adversary
+
+
+def _place(centre: Any, objective: Objective) -> np.ndarray:
+    if centre == "best":
+        best: np.ndarray = objective.X[objective.best]
+        return best
+    return _vector("centre", centre, objective.X.shape[1])
 
 
 def needs_strong(plain: Plain) -> bool:

@@ -84,9 +84,8 @@ def resolve(kind: str) -> Callable[..., Any]:
     _check_origin(module_name.partition(".")[0])
     found = getattr(module, name, None)
     if not callable(found):
-        raise ValueError(
-            f"{name} must be a class or function of {module_name} ({module.__file__}), got {found!r}"
-        )
+        file = getattr(module, "__file__", None) or "built in"
+        raise ValueError(f"{name} must be a class or function of {module_name} ({file}), got {found!r}")
     function: Callable[..., Any] = found
     return function
 
@@ -119,6 +118,15 @@ def read_own(path: str, kind: str, raw: Mapping[str, Any], role: Role) -> dict[s
     return plain
 
 
+def call(
+    function: Callable[..., M], *given: Any, offered: Mapping[str, Any], words: Mapping[str, Any]
+) -> M:
+    """Call with what is given, all words, and what is offered of what else the signature names."""
+    named = inspect.signature(function).parameters
+    also = {key: value for key, value in offered.items() if key in named and key not in words}
+    return function(*given, **also, **words)
+
+
 def build_own(plain: Mapping[str, Any], kind_of: type[M], *given: Any, **offered: Any) -> M:
     """The guest a table describes.
 
@@ -135,15 +143,13 @@ def build_own(plain: Mapping[str, Any], kind_of: type[M], *given: Any, **offered
     kind = plain["kind"]
     words = {key: value for key, value in plain.items() if key != "kind"}
     function = resolve(kind)
-    named = inspect.signature(function).parameters
-    also = {key: value for key, value in offered.items() if key in named and key not in words}
     try:
-        made = function(*given, **also, **words)
+        made = call(function, *given, offered=offered, words=words)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{kind} must accept its arguments, got {words}: {error}") from error
-    if kind_of is not object and not isinstance(made, kind_of):
+    if not isinstance(made, kind_of):
         raise TypeError(f"{kind} must make one {kind_of.__name__}, got {type(made).__name__}")
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def own_seed(seed: int, name: str) -> int:
