@@ -19,6 +19,8 @@ FORMAT = 1
 
 MAX_BYTES = 2**30
 """A record that claims to be larger, packed or unpacked, is refused before it is loaded."""
+_END = 22
+"""Bytes with which an npz file ends; the 11th and 12th of them count its arrays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,10 @@ def _unpacked(packed: bytes) -> dict[str, np.ndarray]:
         raise ValueError("it must be an npz file, got something else, or one that is cut off")
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         members = archive.infolist()
+        # A damaged length in the directory may hide the entries behind it.
+        listed = int.from_bytes(packed[-_END:][10:12], "little")
+        if packed[-_END:][:4] != b"PK\5\6" or listed != len(members):
+            raise ValueError(f"its directory must list {listed} arrays, got {len(members)}")
         size = sum(member.file_size for member in members)
         if size > MAX_BYTES:
             raise ValueError(f"a record must have at most {MAX_BYTES} bytes unpacked, got {size}")
