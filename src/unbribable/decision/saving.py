@@ -138,6 +138,9 @@ def load_readings(state: Mapping[str, Any], candidates: Candidates, labels: Mapp
         u = _points([row["u"]], candidates)[0]
         if not is_box and not np.array_equal(u, candidates.coordinates[row["index"]]):
             raise ValueError(f"u must be the candidate {row['index']}, got u={row['u']}")
+        missing = {"mu", "sigma", "width", "ucb"} - row.keys()
+        if missing:
+            raise ValueError(f"a pending query must have {sorted(missing)}, got {sorted(row)}")
         queries.append(Query(**{**row, "t": row["id"], "x": candidates.x_of(u), "u": u}))
     t = checks.integer("t", state["t"], at_least=0)
     ids = [reading.id for reading, _ in readings] + [query.id for query in queries]
