@@ -40,6 +40,8 @@ METHODS = {
     "recommend": ([], ["threat", "C", "rule", "x", "units"]),
     "regret_certificate": ([], ["threat", "C"]),
     "suspects": ([], ["flagged_only", "units"]),
+    "bounds": ([], []),
+    "details": ([], []),
     "summary": ([], []),
     "state": ([], []),
     "restore": (["state"], []),
@@ -76,7 +78,7 @@ def test_all_is_sorted_and_names_only_what_exists():
 
 
 def test_all_names_everything_that_is_promised():
-    assert {*SIGNATURES, *FIELDS} <= set(ub.__all__)
+    assert {*SIGNATURES, *FIELDS, "Player"} <= set(ub.__all__)
 
 
 def test_a_star_import_brings_exactly_all():
@@ -97,6 +99,8 @@ def test_an_algorithm_offers_the_promised_methods(name):
     algorithm = getattr(ub, name)(ub.Grid([[0.0], [1.0]]), assumptions(), **ALGORITHMS[name])
     assert algorithm.detected is None
     assert isinstance(algorithm.summary(), dict)
+    assert isinstance(algorithm.knowledge, dict)
+    assert isinstance(algorithm.guarantee, str)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -112,8 +112,9 @@ def instance_figures(collection: Collection) -> Iterator[Named]:
                 found = detection(cell, games)
                 plays = plays_of(games, found.median_round if found else None)
                 groups.setdefault(plays.labels, {})[title] = (plays, len(games))
-        for labels, group in groups.items():
-            kind = "layers" if "layer-1" in labels else "fast_slow"
+        for k, (labels, group) in enumerate(groups.items(), 1):
+            ours = {"layer-1": "layers", "fast": "fast_slow"}
+            kind = next((ours[label] for label in labels if label in ours), f"own_{k}")
             for part, some in _parts(group):
                 panels = {title: plays for title, (plays, _) in some.items()}
                 n_seeds = max(n for _, n in some.values())
