@@ -220,7 +220,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("player", "error", "words"), BAD, ids=lambda value: str(value)[:50])
+@pytest.mark.parametrize(("player", "error", "words"), BAD, ids=[words for *_, words in BAD])
 def test_what_is_no_player_is_refused_with_the_rule(player: Any, error: Any, words: str) -> None:
     with pytest.raises(error, match=words):
         game(player)

@@ -328,7 +328,7 @@ def call(*words):
     pytest.importorskip("typer")
     from typer.testing import CliRunner
 
-    from unbribable.cli import app
+    from unbribable.cli.main import app
 
     return CliRunner().invoke(app, ["run", *words, "--rounds", "5", "--json"])
 
