@@ -1,7 +1,8 @@
 """The posterior covariance of the points read with every candidate, as it is stored."""
 
 import copy
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg.blas import dgemm
@@ -60,21 +61,28 @@ class Covariance:
 
     def columns(self, indices: Ints | int) -> Floats:
         """R[:, indices]: (m, k), or (m,) for one index."""
-        columns, steps = self._waiting
+        parts = [part for _, part in self._parts()]
         if not isinstance(indices, int) and len(indices) > 8 and (np.diff(indices) == 1).all():
             side_by_side = slice(int(indices[0]), int(indices[-1]) + 1)  # some times faster
-            found = [part[:, side_by_side].copy() for _, part in self._parts()]
+            found = [part[:, side_by_side].copy() for part in parts]
         else:
-            found = [np.take(part, indices, axis=1) for _, part in self._parts()]
+            found = [part.take(indices, axis=1) for part in parts]
         gathered: Floats = found[0] if len(found) == 1 else np.concatenate(found)
-        return gathered - columns @ steps[:, indices] if self._k else gathered
+        if self._k:
+            columns, steps = self._waiting
+            gathered -= columns @ steps[:, indices]
+        return gathered
 
     def times(self, pull: Floats) -> Floats:
         """pull @ R: (n,) for a pull of (m,), (k, n) for one of (k, m)."""
-        columns, steps = self._waiting
-        product = sum(pull[..., rows] @ part for rows, part in self._parts())
-        result: Floats = product - (pull @ columns) @ steps
-        return result
+        rows, part = (parts := self._parts())[0]
+        product: Floats = pull[..., rows] @ part
+        for rows, part in parts[1:]:
+            product += pull[..., rows] @ part
+        if self._k:
+            columns, steps = self._waiting
+            product -= (pull @ columns) @ steps
+        return product
 
     def squares(self, prec: Floats) -> Floats:
         """sum_j prec[j] R[j, :]^2, (n,)."""
@@ -160,11 +168,15 @@ class Covariance:
     def _waiting(self) -> tuple[Floats, Floats]:
         return self._columns[: self.m, : self._k], self._steps[: self._k, : self.n]
 
-    def _parts(self) -> Iterator[tuple[slice, Floats]]:
+    def _parts(self) -> list[tuple[slice, Floats]]:
         """Each block with the rows it holds; the first one even if it holds none."""
-        for start in range(0, max(self.m, 1), N_ROWS):
-            stop = min(start + N_ROWS, self.m)
-            yield slice(start, stop), self.blocks[start // N_ROWS][: stop - start, : self.n]
+        if self.m <= N_ROWS:
+            return [(slice(0, self.m), self.blocks[0][: self.m, : self.n])]
+        ends = [*range(0, self.m, N_ROWS), self.m]
+        return [
+            (slice(start, stop), self.blocks[start // N_ROWS][: stop - start, : self.n])
+            for start, stop in itertools.pairwise(ends)
+        ]
 
     def _subtract(self, columns: Floats, padded: Floats) -> None:
         for rows, part in self._parts():
