@@ -198,6 +198,20 @@ def test_lies_in_a_history_are_detected_at_its_end() -> None:
     assert fast_slow.readings[-1].instance == "all"
 
 
+def test_the_papers_rule_needs_bounds_from_before_the_readings() -> None:
+    """A history has none; rounds after it do, and only they count."""
+    grid = ub.Grid(np.linspace(0.0, 1.0, 20)[:, None])
+    assumed = ub.Assumptions(ub.Matern(2.5, 0.3), B=2.0, B0=2.0, noise_std=0.1, lam=0.05)
+    algorithm = ub.RobustGPUCB(grid, assumed, C=0.5)
+    learn_history(algorithm, [Past(t, grid.points[3], 1.0, is_foreign=False) for t in range(1, 30)])
+    with pytest.raises(RuntimeError, match="rule='paper' needs a reading .* with a bound from before"):
+        algorithm.recommend(rule="paper")
+    for t, i in ((30, 9), (31, 9), (32, 15)):
+        algorithm.learn(t, grid.points[i], 0.5, is_foreign=False)
+    lcbs = {reading.index: reading.lcb for reading in algorithm.readings[29:]}
+    assert algorithm.recommend(rule="paper").index == max(lcbs, key=lambda index: lcbs[index])
+
+
 def test_a_used_algorithm_refuses_a_history() -> None:
     """It is for what came before everything else."""
     algorithm = ub.GPUCB(GRID, ASSUMED)

@@ -275,16 +275,20 @@ def best_now(bounds: ValidBounds, trusted: Sequence[Instance]) -> int:
 
 
 def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:
-    """x_{t*}, t* = argmax_t lcb_{t-1}(x_t) over rounds of trusted instances [BKS20, Eq. 61]."""
+    """x_{t*}, t* = argmax_t lcb_{t-1}(x_t) over rounds of trusted instances [BKS20, Eq. 61].
+
+    Rounds that were learned as part of a long history have no bound of their own, and do not count.
+    """
     rounds = [
         reading
         for reading in readings
         if reading.instance in guarantee.labels and not reading.is_foreign
+        if not math.isnan(reading.lcb)
     ]
     if not rounds:
         raise RuntimeError(
-            "rule='paper' needs a reading of a trusted instance, there is none yet; "
-            "tell one, or use rule='lcb'"
+            "rule='paper' needs a reading of a trusted instance with a bound from before it, there is "
+            "none; tell one, or use rule='lcb'"
         )
     return max(rounds, key=lambda reading: (reading.lcb, -reading.id)).index
 
