@@ -204,7 +204,7 @@ def test_the_papers_rule_needs_bounds_from_before_the_readings() -> None:
     assumed = ub.Assumptions(ub.Matern(2.5, 0.3), B=2.0, B0=2.0, noise_std=0.1, lam=0.05)
     algorithm = ub.RobustGPUCB(grid, assumed, C=0.5)
     learn_history(algorithm, [Past(t, grid.points[3], 1.0, is_foreign=False) for t in range(1, 30)])
-    with pytest.raises(RuntimeError, match="rule='paper' needs a reading .* with a bound from before"):
+    with pytest.raises(RuntimeError, match=r"rule='paper' needs a reading .* with a bound from before"):
         algorithm.recommend(rule="paper")
     for t, i in ((30, 9), (31, 9), (32, 15)):
         algorithm.learn(t, grid.points[i], 0.5, is_foreign=False)

@@ -111,7 +111,7 @@ class Learning(ABC):
             if known is not None:
                 u = self.candidates.coordinates[known]  # the scaling of x may have rounded it
             self._grow(u, reading.instance)
-        reading = self._noted(reading, u)
+        reading = self._noted(reading, u, is_alone=True)
         if reading.instance is not None:
             for instance in self._learners(reading.instance):
                 instance.learn(reading.index, reading.y, reading.lam, settles=False)
@@ -127,7 +127,7 @@ class Learning(ABC):
             self._n_local = self.candidates.box.n_candidates  # the points read take their place
         shares: dict[str, list[tuple[int, float, float]]] = {}
         for reading, u in readings:
-            reading = self._noted(reading, u)
+            reading = self._noted(reading, u, is_alone=False)
             if reading.instance is not None:
                 for instance in self._learners(reading.instance):
                     share = shares.setdefault(instance.label, [])
@@ -137,13 +137,18 @@ class Learning(ABC):
         self._n_at_once = len(readings)
         self._settle()
 
-    def _noted(self, reading: Reading, u: Floats) -> Reading:
-        """The reading, of a candidate by now, as it is kept."""
+    def _noted(self, reading: Reading, u: Floats, *, is_alone: bool) -> Reading:
+        """The reading, of a candidate by now, as it is kept; alone it has a bound from before it."""
         if self.candidates.box is not None:
             index = self.candidates.index_of(u)
             assert index is not None
             reading = replace(reading, index=index)
-        if math.isnan(reading.lcb) and reading.instance is not None and not reading.is_foreign:
+        if (
+            is_alone
+            and math.isnan(reading.lcb)
+            and reading.instance is not None
+            and not reading.is_foreign
+        ):
             lcb = self.instances[reading.instance].lcb_at(reading.index)  # a host chose: as it is before
             reading = replace(reading, lcb=lcb)
         self.journal.add(reading)
