@@ -35,7 +35,6 @@ class Intervals:
         sigma: Posterior standard deviation, (n,).
         noise: Noise part of the width, (n,).
         shift: Corruption part of the width, known as far as it was needed.
-        ucb: mu + width, (n,), where the shift is not open.
         ucb_bar: Running minimum of mu + width over the readings, (n,).
         lcb_bar: Running maximum of mu - width, (n,).
         is_crossed: Whether lcb_bar has exceeded ucb_bar or B0 somewhere, or ucb_bar fallen below -B0:
@@ -72,7 +71,7 @@ class Intervals:
         self.shift: Shift = self._new_shift()
         self.ucb_bar: Floats = self.mu + self.width
         self.lcb_bar: Floats = self.mu - self.width
-        self.ucb: Floats = self.ucb_bar.copy()
+        self._ucb: Floats | None = None
         is_open = self.sigma > 0.0
         self._first = float(np.max(self.ucb_bar[is_open] / self.sigma[is_open], initial=0.0))
         self.is_crossed = False
@@ -90,6 +89,13 @@ class Intervals:
         return self.posterior.mu
 
     @property
+    def ucb(self) -> Floats:
+        """mu + width, (n,), where the shift is not open."""
+        if self._ucb is None:
+            self._ucb = self.mu + (self.noise + self.shift.low)
+        return self._ucb
+
+    @property
     def width(self) -> Floats:
         """Noise part plus shift at every candidate, (n,); solves whatever was left open."""
         self.shift.resolve(np.arange(len(self.mu)))
@@ -104,8 +110,7 @@ class Intervals:
         if self.C > 0.0:
             self.shift.moved(i, update, self.sigma)
         self.noise = self._noise_width()
-        if not self.shift.is_open:
-            self.ucb = self.mu + (self.noise + self.shift.low)
+        self._ucb = None
 
     def learn_all(self, readings: Sequence[Reading]) -> None:
         """Take in readings at once, before any other; the bounds stay, see `intersect`."""
@@ -140,8 +145,7 @@ class Intervals:
         self.sigma = np.sqrt(self.posterior.var)
         self.shift.extend(self.sigma, is_rebuilt=True)
         self.noise = self._noise_width()
-        if not self.shift.is_open:
-            self.ucb = self.mu + (self.noise + self.shift.low)
+        self._ucb = None
         first = self.first_width(self.posterior.X[len(self.ucb_bar) :])
         self.ucb_bar = np.concatenate([self.ucb_bar, first])
         self.lcb_bar = np.concatenate([self.lcb_bar, -first])
@@ -159,7 +163,7 @@ class Intervals:
         upper, lower = (first, -first) if is_behind else (self.mu[new] + width, self.mu[new] - width)
         self.ucb_bar = np.concatenate([self.ucb_bar, np.minimum(upper, first)])
         self.lcb_bar = np.concatenate([self.lcb_bar, np.maximum(lower, -first)])
-        self.ucb = np.concatenate([self.ucb, self.mu[new] + width])
+        self._ucb = None
 
     def first_width(self, U: Floats) -> Floats:
         """The width before any reading, when the mean was zero, at points U: a multiple of sigma."""
@@ -193,8 +197,8 @@ class Intervals:
         """
         width = self.noise if self.C == 0.0 else self.noise + self.shift.low
         if not self.shift.is_open:
-            self.ucb = self.mu + width
-            np.minimum(self.ucb_bar, self.ucb, out=self.ucb_bar)
+            self._ucb = self.mu + width
+            np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
             np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
         else:
             # Only where a bound gains more than rounding: whether it does is then the same

@@ -164,11 +164,11 @@ class Learning(ABC):
             return
         new = [label for label, instance in self.instances.items() if instance.settle()]
         self._changed += [label for label in new if label not in self._changed]
+        if not self._changed:
+            return
         large = [label for label, instance in self.instances.items() if instance.is_large]
         n = len(self.journal.readings)
-        if not self._changed or (
-            large and not set(large) & set(new) and n < self._followed_at + N_BLOCK
-        ):
+        if large and not set(large) & set(new) and n < self._followed_at + N_BLOCK:
             return
         changed, self._changed, self._followed_at = self._changed, [], n
         t = self.journal.readings[-1].id

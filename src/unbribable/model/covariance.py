@@ -51,6 +51,13 @@ class Covariance:
         row: Floats = self.blocks[j // N_ROWS][j % N_ROWS, : self.n] - columns[j] @ steps
         return row
 
+    def row_and_column(self, j: int, i: int) -> tuple[Floats, Floats]:
+        """R[j], (n,), and R[:, i], (m,): what a reading needs."""
+        if self.m > N_ROWS:
+            return self.row(j), self.columns(i)
+        block, (columns, steps) = self.blocks[0], self._waiting
+        return block[j, : self.n] - columns[j] @ steps, block[: self.m, i] - columns @ steps[:, i]
+
     def rows(self, js: Sequence[int]) -> Floats:
         """Some rows, (k, n)."""
         return np.array([self.row(j) for j in js]).reshape(len(js), self.n)

@@ -162,10 +162,9 @@ class Posterior:
         lam = self.lam if lam is None else lam
         is_rebuilt = i not in self._tally.row and self._add_row(i)
         row = self._tally.row[i]
-        r = self._R.row(row)
+        r, column = self._R.row_and_column(row, i)  # not r[u], which lets errors grow
         v = float(r[i])
         s = v + lam
-        column = self._R.columns(i)  # not r[u], which lets errors grow
         step = r / s
         self.mu += step * (y - float(self.mu[i]))  # [BKS20, Eq. 9]
         self.var -= step * r  # [BKS20, Eq. 5]
