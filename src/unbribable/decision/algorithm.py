@@ -146,8 +146,9 @@ class Algorithm(Learner):
         u = self._u_at(atom)
         player = self.instances[atom.player]
         if atom.u is None:
-            mu, sigma = float(player.mu[atom.index]), float(player.sigma[atom.index])
-            width = player.width_at(atom.index)
+            now = player.now
+            mu, sigma = float(now.mu[atom.index]), float(now.sigma[atom.index])
+            width = now.width_at(atom.index)
         else:
             mu, sigma, width = self._anywhere(atom.player).describe(u)
         return Query(
@@ -203,7 +204,8 @@ class Algorithm(Learner):
         lcb = asked.mu - asked.width
         index = -1 if asked.index is None else asked.index
         reading = Reading(asked.id, index, y, asked.instance, lam, lcb, is_foreign=False)
-        others = {id_: query for id_, query in self._pending.items() if id_ != asked.id}
+        others = dict(self._pending)
+        del others[asked.id]
         self._wholly(lambda: self._take(reading, asked.u), others)
         return reading.id
 

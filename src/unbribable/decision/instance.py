@@ -147,9 +147,7 @@ class Instance:
 
     def width_at(self, i: int) -> float:
         """The width at candidate i."""
-        if self.shift.is_open:
-            self.shift.resolve(np.array([i]))
-        return float(self.noise[i] + self.shift.high[i])
+        return self.now.width_at(i)
 
     def noise_at(self, sigma: Floats, var: Floats, noise_var: Floats) -> Floats:
         """The noise part of the width where sigma, var and noise_var are these."""

@@ -101,6 +101,12 @@ class Intervals:
         self.shift.resolve(np.arange(len(self.mu)))
         return self.noise + self.shift.high
 
+    def width_at(self, i: int) -> float:
+        """The width at candidate i."""
+        if self.shift.is_open:
+            self.shift.resolve(np.array([i]))
+        return float(self.noise[i] + self.shift.high[i])
+
     def learn(self, i: int, y: float, lam: float | None = None) -> None:
         """Take in a reading of candidate i; the bounds stay, see `intersect`."""
         if self.shift.is_open:

@@ -59,8 +59,9 @@ class Journal:
         t = reading.id
         self.readings.append(reading)
         self.told.add(t)
-        skipped = range(self._last + 1, t)
-        self._open.update(s for s in skipped if s not in self.lost and s not in self.retracted)
+        if t > self._last + 1:
+            skipped = range(self._last + 1, t)
+            self._open.update(s for s in skipped if s not in self.lost and s not in self.retracted)
         self._last = max(self._last, t)
         self._close(t)
 

@@ -163,12 +163,10 @@ class Learning(ABC):
         if not self.journal.is_settled:
             return
         new = [label for label, instance in self.instances.items() if instance.settle()]
-        self._changed += [label for label in new if label not in self._changed]
-        if not self._changed:
-            return
-        large = [label for label, instance in self.instances.items() if instance.is_large]
-        n = len(self.journal.readings)
-        if large and not set(large) & set(new) and n < self._followed_at + N_BLOCK:
+        self._changed = [*self._changed, *(label for label in new if label not in self._changed)]
+        n, is_large = len(self.journal.readings), [each.is_large for each in self.instances.values()]
+        is_early = any(is_large) and n < self._followed_at + N_BLOCK
+        if not self._changed or (is_early and not any(self.instances[each].is_large for each in new)):
             return
         changed, self._changed, self._followed_at = self._changed, [], n
         t = self.journal.readings[-1].id
