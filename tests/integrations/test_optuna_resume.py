@@ -25,8 +25,8 @@ from integrations.optuna_studies import (
     stored,
     told,
 )
-from unbribable.decision.layered import layer_probabilities
 from unbribable.integrations.optuna_sampler import UnbribableSampler
+from unbribable.theory.budgets import layer_probabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -20,11 +20,11 @@ from practice.scripted import (
     wave,
 )
 from unbribable.decision.draws import Seed
-from unbribable.decision.layered import layer_probabilities
 from unbribable.decision.units import Units
 from unbribable.practice.advice import CONDITIONAL, HEURISTIC, advise
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan
+from unbribable.theory.budgets import layer_probabilities
 
 EVERY = pytest.mark.parametrize("words", PLANS.values(), ids=PLANS)
 

@@ -19,8 +19,8 @@ from practice.scripted import (
     wave,
 )
 from unbribable.decision.draws import Seed
-from unbribable.decision.layered import layer_probabilities
 from unbribable.practice.plan import SHARE
+from unbribable.theory.budgets import layer_probabilities
 
 NAN, INF = math.nan, math.inf
 EVERY = pytest.mark.parametrize("words", PLANS.values(), ids=PLANS)

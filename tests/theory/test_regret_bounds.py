@@ -7,11 +7,9 @@ import pytest
 
 import unbribable as ub
 from games import Game, liars, random_function
+from unbribable.theory.budgets import layer_delta, number_of_layers, robust_layer
 from unbribable.theory.regret_bounds import (
     elimination_time,
-    layer_delta,
-    number_of_layers,
-    robust_layer,
     simple_regret_horizon,
     theorem_5,
     theorem_9,

@@ -13,18 +13,21 @@ from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel
 from unbribable.runs.kinds import build_candidates, build_kernel, read_candidates, read_kernel
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.budgets import (
+    fast_slow_budgets,
+    fast_slow_probabilities,
+    layer_budgets,
+    layer_probabilities,
+)
 from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.theory.regret_bounds import (
     RegretBound,
     elimination_time,
-    layer_delta,
-    number_of_layers,
     simple_regret_horizon,
     theorem_5,
     theorem_9,
     theorem_10,
 )
-from unbribable.theory.tails import tail_paper, tail_sharp
 from unbribable.theory.widths import radius
 
 MAX_GIB = 4.0
@@ -115,26 +118,19 @@ def _widths(assumptions: Assumptions, C: float, T: int, gain: float) -> dict[str
 
 def _budgets(assumptions: Assumptions, C: float, T: int) -> list[dict[str, Any]]:
     """Corruption that the instances drawn at random allow for."""
-    cap = assumptions.cap
-    if math.isinf(cap):
+    if math.isinf(assumptions.cap):
         return []
-    rows = []
+    tails = ("paper", "sharp")
+    layers = {tail: layer_budgets(assumptions, T, tail) for tail in tails}
+    rows = [
+        {"instance": label, "probability": p, **{tail: layers[tail][label].C for tail in tails}}
+        for label, p in layer_probabilities(T)
+    ]
     if C > 0.0:
-        share = assumptions.delta / 5.0
-        p = min(1.0, 1.0 / C)
-        paper = C if C <= 1.0 else tail_paper(cap, share)
-        rows.append(_budget("slow", p, paper, tail_sharp(C, p, cap, share)))
-    n_layers = number_of_layers(T)
-    share = layer_delta(assumptions.delta, T)
-    for level in range(1, n_layers + 1):
-        p = 0.5**level + (0.5**n_layers if level == 1 else 0.0)
-        sharp = tail_sharp(2.0**level, p, cap, share)
-        rows.append(_budget(f"layer-{level}", p, tail_paper(cap, share), sharp))
+        label, p = fast_slow_probabilities(C)[0]
+        slow = {tail: fast_slow_budgets(assumptions, C, tail)[label].C for tail in tails}
+        rows.insert(0, {"instance": label, "probability": p, **slow})
     return rows
-
-
-def _budget(instance: str, p: float, paper: float, sharp: float) -> dict[str, Any]:
-    return {"instance": instance, "probability": p, "paper": paper, "sharp": sharp}
 
 
 def _theorems(

@@ -16,13 +16,7 @@ from unbribable.model.box import Box
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.tails import tail_paper, tail_sharp
-
-
-def fast_slow_probabilities(C: float) -> tuple[tuple[str, float], ...]:
-    """Labels and probabilities of the draw: slow with min(1, 1/C), else fast [BKS20, Alg. 2]."""
-    p = min(1.0, 1.0 / C)
-    return (("slow", p), ("fast", 1.0 - p)) if p < 1.0 else (("slow", p),)
+from unbribable.theory.budgets import fast_slow_budgets, fast_slow_probabilities
 
 
 class FastSlowGPUCB(Algorithm):
@@ -64,21 +58,15 @@ class FastSlowGPUCB(Algorithm):
         self.C = checks.real("C", C, above=0.0, hint="; LayeredGPUCB needs no C")
         self.alpha = checks.real("alpha", alpha, above=1.8)
         self.with_all = checks.truth("with_all", with_all)
-        cap = checks.real("c_max", assumptions.cap, above=0.0)
-        self.p = min(1.0, 1.0 / self.C)
-        self._share = assumptions.delta / 5.0
-        if self.C <= 1.0:
-            self._budget = self.C
-        elif self.options.tail == "paper":
-            self._budget = tail_paper(cap, self._share)  # [BKS20, Lem. 6]
-        else:
-            self._budget = tail_sharp(self.C, self.p, cap, self._share)
+        self.p = self.draws[0][1]
+        self._budgets = fast_slow_budgets(assumptions, self.C, self.options.tail)
         self._begin()
 
     def _build(self) -> None:
-        self._fast = self._new_instance("fast", C=0.0, delta=self._share)
-        self._slow = self._new_instance("slow", C=self._budget, delta=self._share)
-        self._all = self._new_instance("all", C=self.C, delta=self._share)
+        self._fast, self._slow, self._all = (
+            self._new_instance(label, C=budget.C, delta=budget.delta)
+            for label, budget in self._budgets.items()
+        )
 
     @property
     def draws(self) -> tuple[tuple[str, float], ...]:
@@ -166,7 +154,7 @@ class FastSlowGPUCB(Algorithm):
         )
         if C is not None:
             raise ValueError(f"C must be left out, it is {self.C} by construction, got C={C}")
-        share = self.assumptions.delta / 5.0
+        share = self._budgets["all"].delta
         budget = "with total corruption at most {C}"
         if threat == "strong":
             return Guarantee(threat, ("all",), 1.0 - share, f"against any adversary {budget}", self.C)

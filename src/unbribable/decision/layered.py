@@ -16,16 +16,7 @@ from unbribable.model.box import Box
 from unbribable.model.checks import Bools, Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.regret_bounds import layer_delta, number_of_layers, robust_layer
-from unbribable.theory.tails import tail_paper, tail_sharp
-
-
-def layer_probabilities(T: int) -> tuple[tuple[str, float], ...]:
-    """Labels and probabilities of the layers, 2^-l; the remainder goes to layer 1 [BKS20, Alg. 3]."""
-    n_layers = number_of_layers(T)
-    layers = [(f"layer-{level}", 0.5**level) for level in range(1, n_layers + 1)]
-    layers[0] = (layers[0][0], layers[0][1] + 0.5**n_layers)
-    return tuple(layers)
+from unbribable.theory.budgets import layer_budgets, layer_probabilities, robust_layer
 
 
 class LayeredGPUCB(Algorithm):
@@ -66,24 +57,16 @@ class LayeredGPUCB(Algorithm):
         super().__init__(domain, assumptions, Options(**options), seed)
         self.T = checks.integer("T", T, at_least=1)
         self.alpha = checks.real("alpha", alpha, above=1.8)
-        cap = checks.real("c_max", assumptions.cap, above=0.0)
-        self.n_layers = number_of_layers(self.T)
         self.draws = layer_probabilities(self.T)
         self.probabilities = np.array([probability for _, probability in self.draws])
-        self._share = layer_delta(assumptions.delta, self.T)
-        self._budgets: list[float] = []
-        for level, probability in enumerate(self.probabilities, 1):
-            if self.options.tail == "paper":
-                budget = tail_paper(cap, self._share)  # [BKS20, Eq. 35]
-            else:
-                budget = tail_sharp(2.0**level, float(probability), cap, self._share)
-            self._budgets.append(budget)
+        self.n_layers = len(self.draws)
+        self._budgets = layer_budgets(assumptions, self.T, self.options.tail)
         self._begin()
 
     def _build(self) -> None:
         self._layers: list[Instance] = [
-            self._new_instance(f"layer-{level}", C=budget, delta=self._share)
-            for level, budget in enumerate(self._budgets, 1)
+            self._new_instance(label, C=budget.C, delta=budget.delta)
+            for label, budget in self._budgets.items()
         ]
         self.maximisers: Bools = np.ones((self.n_layers, self.candidates.n), dtype=np.bool_)
         self._choices: list[tuple[int, float] | None] = [None] * self.n_layers

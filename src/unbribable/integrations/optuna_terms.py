@@ -12,10 +12,9 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from unbribable.decision.draws import Seed
-from unbribable.decision.fast_slow import fast_slow_probabilities
-from unbribable.decision.layered import layer_probabilities
 from unbribable.integrations.optuna_storage import all_trials, set_study_attr, study_attr
 from unbribable.practice.plan import UNKNOWN, Plan
+from unbribable.theory.budgets import fast_slow_probabilities, layer_probabilities
 
 FORMAT = 1
 BEFORE, AFTER = "before", "after"

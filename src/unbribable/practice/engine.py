@@ -10,10 +10,10 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.avoid import is_among
 from unbribable.decision.draws import Seed
-from unbribable.decision.fast_slow import FastSlowGPUCB, fast_slow_probabilities
+from unbribable.decision.fast_slow import FastSlowGPUCB
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.history import Past, learn_history
-from unbribable.decision.layered import LayeredGPUCB, layer_probabilities
+from unbribable.decision.layered import LayeredGPUCB
 from unbribable.decision.suspects import Suspect
 from unbribable.decision.units import Units
 from unbribable.model.box import Box, Candidates
@@ -24,6 +24,7 @@ from unbribable.practice.fitted import Fitted, Model
 from unbribable.practice.plan import SHARE, UNKNOWN, Plan
 from unbribable.practice.scout import Scout
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.budgets import fast_slow_probabilities, layer_probabilities
 
 N_AT_ONCE = 256
 """Readings from which those that a model was fitted to, and that came before it, are learned at once."""

@@ -21,6 +21,13 @@ import numpy as np
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.budgets import (
+    fast_slow_delta,
+    finite_cap,
+    layer_delta,
+    number_of_layers,
+    robust_layer,
+)
 from unbribable.theory.tails import tail_paper
 
 Gamma = Callable[[Any], Any]
@@ -97,10 +104,9 @@ def theorem_9(
     # differs: the printed proof drops 3 and alpha from S's share.
     """
     C, T = _game(assumptions, C, T)
-    _finite_cap(assumptions)
-    share = assumptions.delta / 5.0
+    cap, share = finite_cap(assumptions), fast_slow_delta(assumptions.delta)
     fast = _beta(assumptions, float(gamma(T - 1)), share, noise)
-    slow = fast + tail_paper(assumptions.cap, share)
+    slow = fast + tail_paper(cap, share)
     root = _root(T, gamma)
     value = (2.0 * fast + 2.0 * ALPHA * slow) * root
     if is_corrupted:
@@ -124,14 +130,13 @@ def theorem_10(
     # differs: l* is at least 1, which ceil(log2 C) is not for C <= 1.
     """
     C, T = _game(assumptions, C, T)
-    _finite_cap(assumptions)
+    cap, share = finite_cap(assumptions), layer_delta(assumptions.delta, T)
     n_layers = number_of_layers(T)
     robust = robust_layer(C)
     if robust > n_layers:
         return _bound(math.inf, assumptions, T, "Theorem 10", "weak")
-    share = layer_delta(assumptions.delta, T)
     layer = _beta(assumptions, float(gamma(T - 1)), share, noise)
-    layer += tail_paper(assumptions.cap, share)
+    layer += tail_paper(cap, share)
     value = 2.0 * ALPHA * layer * math.sqrt(n_layers - robust + 1) * _root(T, gamma)
     if robust > 1:
         n_between = 2.0 * C * math.log(2.0 * T / assumptions.delta)
@@ -154,12 +159,11 @@ def elimination_time(
     up to T_max. The constant 10 needs alpha > 9/5.
     """
     _check_lam(assumptions)
-    _finite_cap(assumptions)
+    cap, share = finite_cap(assumptions), fast_slow_delta(assumptions.delta)
     alpha = checks.real("alpha", alpha, above=1.8)
-    share = assumptions.delta / 5.0
 
     def excess(tau: Floats) -> Floats:
-        slow = _beta(assumptions, gamma(tau - 1), share, noise) + tail_paper(assumptions.cap, share)
+        slow = _beta(assumptions, gamma(tau - 1), share, noise) + tail_paper(cap, share)
         values: Floats = 4.0 * alpha * slow * np.sqrt(gamma(tau) / tau)
         return values
 
@@ -188,21 +192,6 @@ def simple_regret_horizon(
         return values
 
     return _first(excess, checks.real("gap", gap, above=0.0), T_max)
-
-
-def number_of_layers(T: int) -> int:
-    """max(1, ceil(log2 T)) [BKS20, Alg. 3].  # differs: at least one layer, at T = 1 too."""
-    return max(1, (T - 1).bit_length())
-
-
-def robust_layer(C: float) -> int:
-    """l* = max(1, ceil(log2 C)), the lowest layer that tolerates C [BKS20, Eqs. 114, 115]."""
-    return max(1, math.ceil(math.log2(C))) if C > 0.0 else 1
-
-
-def layer_delta(delta: float, T: int) -> float:
-    """delta / (4 (1 + log2 T)): a layer's share in each of its two events [BKS20, Thm. 10]."""
-    return delta / (4.0 * (1.0 + math.log2(T)))
 
 
 def _beta(assumptions: Assumptions, gain: Any, delta: float, noise: str) -> Any:
@@ -241,11 +230,6 @@ def _game(assumptions: Assumptions, C: float, T: int) -> tuple[float, int]:
 def _check_lam(assumptions: Assumptions) -> None:
     if assumptions.lam != 1.0:
         raise ValueError(f"lam must be 1 in the regret theorems, got lam={assumptions.lam}")
-
-
-def _finite_cap(assumptions: Assumptions) -> None:
-    if math.isinf(assumptions.cap):
-        raise ValueError("c_max must be finite where an instance is drawn at random, got c_max=inf")
 
 
 def _first(excess: Callable[[Floats], Floats], limit: float, T_max: int) -> int | None:

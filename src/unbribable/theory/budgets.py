@@ -1,0 +1,90 @@
+"""Which instance is drawn how often, and what it allows for: a corruption and a share of delta."""
+
+import math
+from typing import NamedTuple
+
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.tails import tail_paper, tail_sharp
+
+Draws = tuple[tuple[str, float], ...]
+"""Labels of instances and the probabilities with which they are drawn."""
+
+
+class Budget(NamedTuple):
+    """What the intervals of one instance allow for."""
+
+    C: float
+    """Corruption that reaches it, all rounds together."""
+    delta: float
+    """Probability with which its noise width may fail, and again its tail."""
+
+
+def fast_slow_probabilities(C: float) -> Draws:
+    """Slow with min(1, 1/C), else fast [BKS20, Alg. 2]."""
+    p = min(1.0, 1.0 / C)
+    return (("slow", p), ("fast", 1.0 - p)) if p < 1.0 else (("slow", p),)
+
+
+def fast_slow_delta(delta: float) -> float:
+    """delta / 5, the share of each event of Theorem 9 [BKS20, Eqs. 25, 26].
+
+    They are the widths of fast, slow and all, slow's tail, and how long slow can be left undrawn.
+    """
+    return delta / 5.0
+
+
+def fast_slow_budgets(assumptions: Assumptions, C: float, tail: str) -> dict[str, Budget]:
+    """Budgets of Fast-Slow for a corruption of C or zero: slow's is what can reach it."""
+    cap, share = finite_cap(assumptions), fast_slow_delta(assumptions.delta)
+    p = fast_slow_probabilities(C)[0][1]
+    slow = tail_sharp(C, p, cap, share)  # C itself where slow is always drawn
+    if tail == "paper" and p < 1.0:
+        slow = tail_paper(cap, share)
+    return {"fast": Budget(0.0, share), "slow": Budget(slow, share), "all": Budget(C, share)}
+
+
+def number_of_layers(T: int) -> int:
+    """max(1, ceil(log2 T)) [BKS20, Alg. 3].  # differs: at least one layer, at T = 1 too."""
+    return max(1, (T - 1).bit_length())
+
+
+def robust_layer(C: float) -> int:
+    """l* = max(1, ceil(log2 C)), the lowest layer that tolerates C [BKS20, Eqs. 114, 115]."""
+    return max(1, math.ceil(math.log2(C))) if C > 0.0 else 1
+
+
+def layer_probabilities(T: int) -> Draws:
+    """Layer l with 2^-l; the remainder goes to layer 1 [BKS20, Alg. 3]."""
+    n_layers = number_of_layers(T)
+    layers = [(f"layer-{level}", 0.5**level) for level in range(1, n_layers + 1)]
+    layers[0] = (layers[0][0], layers[0][1] + 0.5**n_layers)
+    return tuple(layers)
+
+
+def layer_delta(delta: float, T: int) -> float:
+    """delta / (4 (1 + log2 T)): a layer's share in each of its two events [BKS20, Thm. 10]."""
+    return delta / (4.0 * (1.0 + math.log2(T)))
+
+
+def layer_budgets(assumptions: Assumptions, T: int, tail: str) -> dict[str, Budget]:
+    """Budgets of the layers: layer l allows for what can reach it of a corruption of 2^l.
+
+    [BKS20, Eq. 35]
+    """
+    cap, share = finite_cap(assumptions), layer_delta(assumptions.delta, T)
+    budgets = {}
+    for level, (label, p) in enumerate(layer_probabilities(T), 1):
+        C = tail_paper(cap, share) if tail == "paper" else tail_sharp(2.0**level, p, cap, share)
+        budgets[label] = Budget(C, share)
+    return budgets
+
+
+def finite_cap(assumptions: Assumptions) -> float:
+    """c_max, which bounds what a draw at random lets through only if it is finite.
+
+    Raises:
+        ValueError: It is infinite.
+    """
+    if math.isinf(assumptions.cap):
+        raise ValueError("c_max must be finite where an instance is drawn at random, got c_max=inf")
+    return assumptions.cap
