@@ -30,7 +30,7 @@ class EpsilonGreedy(ub.Player):
     def ask(self):
         index = int(self.rng.choice(len(self.X), p=self.propose().probabilities))
         self.t += 1
-        return ub.Query(id=self.t, t=self.t, x=self.X[index], u=self.X[index], index=index)
+        return ub.Query(t=self.t, x=self.X[index], u=self.X[index], index=index)
 
     def tell(self, query, y):
         self.sums[query.index] += y

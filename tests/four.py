@@ -18,7 +18,7 @@ BUILDS: dict[str, Build] = {
 def told(algorithm: Algorithm) -> dict[str, Any]:
     """Everything that a reading changes."""
     parts: dict[str, Any] = {
-        "readings": [(one.id, one.index, one.y, one.instance, one.lam) for one in algorithm.readings],
+        "readings": [(one.t, one.u.tolist(), one.y, one.learner, one.lam) for one in algorithm.readings],
         "pending": [query.id for query in algorithm.pending],
         "t": algorithm.t,
         "marks": (algorithm.detected, algorithm.refuted),

@@ -141,5 +141,5 @@ def test_the_clean_optimum_is_found_and_certified(build: Build) -> None:
     assert algorithm.refuted is None
     assert f.max() - f[best.index] <= best.regret_bound < 2.0
     assert best.lower <= f[best.index] <= best.upper
-    regret = sum(f.max() - f[reading.index] for reading in algorithm.readings)
+    regret = sum(f.max() - f[algorithm.candidates.index_of(reading.u)] for reading in algorithm.readings)
     assert regret <= algorithm.regret_certificate().value

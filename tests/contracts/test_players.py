@@ -159,7 +159,7 @@ class Boaster(ub.Player):
 
     def ask(self) -> ub.Query:
         self.t += 1
-        return ub.Query(id=self.t, t=self.t, x=X[0], u=X[0], index=0)
+        return ub.Query(t=self.t, x=X[0], u=X[0], index=0)
 
     def tell(self, query: ub.Query, y: float) -> None:
         pass
@@ -202,7 +202,7 @@ class Changed(Boaster):
 
 
 def query(**changes: Any) -> ub.Query:
-    return ub.Query(**{"id": 1, "t": 1, "x": X[0], "u": X[0], "index": 0, **changes})
+    return ub.Query(**{"t": 1, "x": X[0], "u": X[0], "index": 0, **changes})
 
 
 BAD = [

@@ -101,7 +101,7 @@ def test_what_is_asked_or_told_lies_in_the_box_and_becomes_a_candidate(name: str
         assert ((after >= 0.0) & (after <= 1.0)).all()
         reading = algorithm.readings[-1]
         np.testing.assert_allclose(algorithm.points_of([reading])[0], x, rtol=0.0, atol=1e-12)
-        assert reading.is_foreign == (k % 3 == 2)
+        assert (reading.chosen_by == "user") == (k % 3 == 2)
         assert len(algorithm.recommend().x) == 2
     assert n_off >= 3
     assert len(after) > 16 + 4 + 12  # Sobol points, corners, points read
@@ -136,8 +136,8 @@ def test_a_point_read_twice_is_one_candidate(name: str) -> None:
     algorithm.tell(x=query.x, y=0.1)
     tell(algorithm, query)
     first, second = algorithm.readings[-2:]
-    assert first.index == second.index
-    np.testing.assert_allclose(algorithm.candidates.coordinates[first.index], query.u, atol=1e-12)
+    np.testing.assert_array_equal(first.u, second.u)
+    np.testing.assert_allclose(first.u, query.u, atol=1e-12)
 
 
 @ALL
@@ -256,7 +256,7 @@ def test_potential_maximisers_stay_nested_as_candidates_come(seed: int) -> None:
         maximisers, layers = algorithm.maximisers, list(algorithm.instances.values())
         assert maximisers.shape == (3, algorithm.candidates.n)
         is_below = np.array([i.ucb_bar < i.lcb_bar.max() - SHARP.tolerance for i in layers])
-        learner = algorithm.readings[-1].instance
+        learner = algorithm.readings[-1].learner
         for level, label in enumerate(algorithm.instances):
             is_out = is_below[level:].any(axis=0)
             assert (maximisers[level] <= maximisers[min(level + 1, 2)]).all()
@@ -284,7 +284,7 @@ def test_every_layer_chooses_among_the_candidates_there_are_now() -> None:
             layer = algorithm.instances[atom.player]
             ucb = np.where(algorithm.maximisers[level], layer.mu + 2.0 * layer.width, -np.inf)
             assert atom.ucb == pytest.approx(ucb.max(), rel=1e-9)
-            n_newer += atom.index >= n and algorithm.readings[-1].instance != atom.player
+            n_newer += atom.index >= n and algorithm.readings[-1].learner != atom.player
     assert n_newer > 0
 
 

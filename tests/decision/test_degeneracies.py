@@ -277,7 +277,9 @@ def test_every_lam_gives_the_posterior_of_fifty_digits(name: str, lam: float) ->
         query = algorithm.ask()
         algorithm.tell(query, F[query.index] + 0.1 * rng.normal())
     readings = algorithm.readings
-    mu, var = reference(lam, [r.index for r in readings], [r.y for r in readings])
+    mu, var = reference(
+        lam, [algorithm.candidates.index_of(r.u) for r in readings], [r.y for r in readings]
+    )
     main = algorithm.instances["main"]
     for array in (main.mu, main.sigma, main.width, main.ucb_bar, main.lcb_bar):
         assert np.isfinite(array).all()

@@ -167,7 +167,7 @@ def test_a_certain_lie_says_what_it_supposes_about_missing_readings() -> None:
     for k in range(40):
         algorithm.tell(x=X[10], y=truth(X[10]) - 0.6 * (k == 20))
     suspect = algorithm.suspects()[0]
-    assert (suspect.id, suspect.is_certain) == (21, True)
+    assert (suspect.t, suspect.is_certain) == (21, True)
     assert not any("missing" in words for words in suspect.evidence)
     algorithm.lose(41)
     suspect = algorithm.suspects()[0]
@@ -206,7 +206,7 @@ def test_layers_learn_nothing_from_what_was_told_while_they_were_refuted() -> No
     assert n_lies > 20
     algorithm.retract(accident, unrelated_to_value=True)
     assert algorithm.refuted is None
-    taught = [reading.instance for reading in algorithm.readings if reading.id > accident]
+    taught = [reading.learner for reading in algorithm.readings if reading.t > accident]
     assert taught == [None] * n_lies
     found = algorithm.recommend(C=64)
     assert found.lower <= f[found.index] <= found.upper
@@ -257,7 +257,11 @@ def test_the_papers_rule_knows_the_bounds_of_rounds_that_a_host_chose(name: str)
     algorithm = MAKERS[name](GRID)
     label = {"gp-ucb": "main", "robust": "main", "fast-slow": "slow", "layered": "layer-1"}[name]
     for t, i in enumerate([0, 5, 5, 5, 5, 5, 19], 1):
-        algorithm.learn(t, X[i], truth(X[i]), drawn=label, is_foreign=False)
+        algorithm.learn(t, X[i], truth(X[i]), drawn=label, chosen_by="algorithm")
     lcbs = [reading.lcb for reading in algorithm.readings]
     assert np.isfinite(lcbs).all()
-    assert algorithm.recommend(rule="paper").index == algorithm.readings[int(np.argmax(lcbs))].index == 5
+    assert (
+        algorithm.recommend(rule="paper").index
+        == algorithm.candidates.index_of(algorithm.readings[int(np.argmax(lcbs))].u)
+        == 5
+    )

@@ -127,7 +127,7 @@ def test_a_large_learner_that_plays_spreads_its_queries(build: Build, small_bloc
         asked.append(query.index)
         algorithm.tell(query, float(f(query.u[None, :])[0]))
     played = algorithm.readings[-6:]
-    assert [reading.index for reading in played] == asked
+    assert [algorithm.candidates.index_of(reading.u) for reading in played] == asked
     assert len(set(asked)) > 1
 
 
@@ -147,10 +147,7 @@ def test_a_refutation_comes_with_the_block(build: Build, small_blocks: None) -> 
 
 def past_of(algorithm: Algorithm) -> list[Past]:
     """Its readings, as a history for another one."""
-    return [
-        Past(one.id, algorithm.candidates.coordinates[one.index], one.y, algorithm.drawn(one.id))
-        for one in algorithm.readings
-    ]
+    return [Past(one.t, one.u, one.y, algorithm.drawn(one.t)) for one in algorithm.readings]
 
 
 @each_domain
@@ -159,12 +156,12 @@ def test_a_history_at_once_gives_the_same_belief_and_bounds_that_hold(build: Bui
     """Every instance learns what its draw says; what is wider is only not intersected."""
     single, at_once = play(build, domain), build(domain, ASSUMED)
     learn_history(at_once, past_of(single))
-    assert [(one.id, one.y, one.instance) for one in at_once.readings] == [
-        (one.id, one.y, one.instance) for one in single.readings
+    assert [(one.t, one.y, one.learner) for one in at_once.readings] == [
+        (one.t, one.y, one.learner) for one in single.readings
     ]
-    points = np.array([at_once.candidates.coordinates[one.index] for one in at_once.readings])
-    here = [one.index for one in at_once.readings]
-    there = [one.index for one in single.readings]
+    points = np.array([one.u for one in at_once.readings])
+    here = [at_once.candidates.index_of(one.u) for one in at_once.readings]
+    there = [single.candidates.index_of(one.u) for one in single.readings]
     for label, instance in at_once.instances.items():
         other = single.instances[label]
         assert instance.n_readings == other.n_readings
@@ -193,9 +190,9 @@ def test_lies_in_a_history_are_detected_at_its_end() -> None:
     learn_history(fast_slow, history)
     assert fast_slow.refuted is None
     assert fast_slow.detected in {past.t for past in history}
-    assert {reading.instance for reading in fast_slow.readings} == {"fast", "slow"}
+    assert {reading.learner for reading in fast_slow.readings} == {"fast", "slow"}
     fast_slow.learn(121, GRID.points[0], 0.0)
-    assert fast_slow.readings[-1].instance == "all"
+    assert fast_slow.readings[-1].learner == "all"
 
 
 def test_the_papers_rule_needs_bounds_from_before_the_readings() -> None:
@@ -203,12 +200,12 @@ def test_the_papers_rule_needs_bounds_from_before_the_readings() -> None:
     grid = ub.Grid(np.linspace(0.0, 1.0, 20)[:, None])
     assumed = ub.Assumptions(ub.Matern(2.5, 0.3), B=2.0, B0=2.0, noise_std=0.1, lam=0.05)
     algorithm = ub.RobustGPUCB(grid, assumed, C=0.5)
-    learn_history(algorithm, [Past(t, grid.points[3], 1.0, is_foreign=False) for t in range(1, 30)])
+    learn_history(algorithm, [Past(t, grid.points[3], 1.0, chosen_by="algorithm") for t in range(1, 30)])
     with pytest.raises(RuntimeError, match=r"rule='paper' needs a reading .* with a bound from before"):
         algorithm.recommend(rule="paper")
     for t, i in ((30, 9), (31, 9), (32, 15)):
-        algorithm.learn(t, grid.points[i], 0.5, is_foreign=False)
-    lcbs = {reading.index: reading.lcb for reading in algorithm.readings[29:]}
+        algorithm.learn(t, grid.points[i], 0.5, chosen_by="algorithm")
+    lcbs = {algorithm.candidates.index_of(reading.u): reading.lcb for reading in algorithm.readings[29:]}
     assert algorithm.recommend(rule="paper").index == max(lcbs, key=lambda index: lcbs[index])
 
 

@@ -66,10 +66,9 @@ def dense_var(algorithm: Any, label: str, pending: list[Floats], at: Floats | No
     At the candidates, or at the points `at`.
     """
     U = algorithm.candidates.coordinates if at is None else at
-    coordinates = algorithm.candidates.coordinates
     learns = {"all": ("fast", "slow", "all")}.get(label, (label,))
-    read = [reading for reading in algorithm.readings if reading.instance in learns]
-    points = np.array([coordinates[reading.index] for reading in read] + pending).reshape(-1, 2)
+    read = [reading for reading in algorithm.readings if reading.learner in learns]
+    points = np.array([reading.u for reading in read] + pending).reshape(-1, 2)
     lams = np.array([reading.lam for reading in read] + [ASSUMED.lam] * len(pending))
     cross = KERNEL(points, U)
     var: Floats = 1.0 - np.sum(cross * np.linalg.solve(KERNEL(points, points) + np.diag(lams), cross), 0)

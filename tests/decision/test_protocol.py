@@ -332,8 +332,8 @@ def test_a_foreign_reading_is_a_round(make: Callable[..., Any]) -> None:
     play(algorithm, 2)
     id_ = algorithm.tell(x=POINTS[11], y=0.5)
     assert (id_, algorithm.t) == (3, 3)
-    assert algorithm.readings[-1].is_foreign
-    assert algorithm.readings[-1].index == 11
+    assert algorithm.readings[-1].chosen_by == "user"
+    assert algorithm.candidates.index_of(algorithm.readings[-1].u) == 11
     assert algorithm.regret_certificate().n_rounds == 2
     with pytest.raises(RuntimeError, match="told already"):
         algorithm.tell(3, 0.5)
@@ -347,7 +347,7 @@ def test_the_one_instance_learns_every_foreign_reading(name: str) -> None:
     for k in range(9):
         algorithm.tell(x=POINTS[k], y=F[k])
     assert algorithm.instances["main"].n_readings == 9
-    assert {reading.instance for reading in algorithm.readings} == {"main"}
+    assert {reading.learner for reading in algorithm.readings} == {"main"}
 
 
 def test_slow_learns_one_foreign_reading_in_c() -> None:
@@ -370,7 +370,7 @@ def test_a_foreign_reading_is_drawn_as_the_round_would_have_been() -> None:
     for k in range(20):
         query = asking.ask()
         telling.tell(x=POINTS[k], y=0.0)
-        assert telling.readings[-1].instance == query.instance
+        assert telling.readings[-1].learner == query.instance
         asking.tell(query, 0.0)
 
 
@@ -382,8 +382,8 @@ def test_a_noisier_reading_weighs_less(make: Callable[..., Any]) -> None:
         algorithm.tell(algorithm.ask(), 0.8, noise_std=noise_std)
     assert_same(beliefs(plain), beliefs(same))
     assert noisy.readings[0].lam == pytest.approx(9.0 * ASSUMED.lam)
-    label = noisy.readings[0].instance
-    i = noisy.readings[0].index
+    label = noisy.readings[0].learner
+    i = noisy.candidates.index_of(noisy.readings[0].u)
     one, other = plain.instances[label], noisy.instances[label]
     assert one.mu[i] == pytest.approx(0.8 / 1.05)
     assert other.mu[i] == pytest.approx(0.8 / 1.45)
@@ -507,7 +507,9 @@ def test_a_recommendation_trusts_whom_the_threat_allows(
     certificate = algorithm.regret_certificate(threat=threat)
     assert certificate.probability == pytest.approx(probability)
     assert certificate.n_rounds == 60
-    assert certificate.value >= F.max() * 60 - sum(F[r.index] for r in algorithm.readings)
+    assert certificate.value >= F.max() * 60 - sum(
+        F[algorithm.candidates.index_of(r.u)] for r in algorithm.readings
+    )
     assert best.regret_bound >= F.max() - F[best.index]
 
 
@@ -679,7 +681,7 @@ def test_the_warning_is_an_error_where_warnings_are(make: Callable[..., Any]) ->
     with pytest.raises(ub.AssumptionsRefuted, match="refuted"):
         lie_on()
     assert algorithm.pending == ()
-    assert algorithm.readings[-1].id == algorithm.refuted == algorithm.t
+    assert algorithm.readings[-1].t == algorithm.refuted == algorithm.t
     algorithm.tell(algorithm.ask(), -8.0)
 
 

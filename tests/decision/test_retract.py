@@ -113,7 +113,7 @@ def test_every_single_reading_can_be_taken_back_without_a_trace(name: str, where
         algorithm = MAKERS[name](DOMAINS[where]).restore(state)
         before = numbers(algorithm)
         reading = algorithm.retract(id_)
-        assert (reading.id, reading.y) == (id_, state["readings"]["y"][k])
+        assert (reading.t, reading.y) == (id_, state["readings"]["y"][k])
         never = MAKERS[name](DOMAINS[where]).restore(without(state, {id_}))
         np.testing.assert_equal(numbers(algorithm), numbers(never))
         assert str(numbers(algorithm)) != str(before)
@@ -131,13 +131,13 @@ def test_what_is_left_is_the_dense_posterior_of_the_other_readings(name: str, wh
     for id_ in (5, 2, 9):
         algorithm.retract(id_)
     U = algorithm.candidates.coordinates
-    assert [reading.id for reading in algorithm.readings] == [1, 3, 6, 7, 8, 4]
+    assert [reading.t for reading in algorithm.readings] == [1, 3, 6, 7, 8, 4]
     n_empty = 0
     for label, instance in algorithm.instances.items():
         learns = {"all": ("fast", "slow", "all")}.get(label, (label,))
-        read = [reading for reading in algorithm.readings if reading.instance in learns]
+        read = [reading for reading in algorithm.readings if reading.learner in learns]
         n_empty += not read
-        points = np.array([U[reading.index] for reading in read]).reshape(-1, 2)
+        points = np.array([reading.u for reading in read]).reshape(-1, 2)
         system = KERNEL(points, points) + np.diag([reading.lam for reading in read])
         weights = np.linalg.solve(system, KERNEL(points, U))
         y = np.array([reading.y for reading in read])
@@ -153,7 +153,7 @@ def test_all_readings_can_be_taken_back(name: str, where: str) -> None:
     """In any order; then everything is new but the round and what is pending."""
     algorithm = played(name, where)
     for reading in reversed(algorithm.readings):
-        algorithm.retract(reading.id, unrelated_to_value=True)
+        algorithm.retract(reading.t, unrelated_to_value=True)
     new = MAKERS[name](DOMAINS[where])
     new.t = algorithm.t
     np.testing.assert_equal(numbers(algorithm), numbers(new))
@@ -367,7 +367,7 @@ class Retracting(RuleBasedStateMachine):
         """A reading nobody asked for; on the box at no candidate."""
         self.t += 1
         assert self.algorithm.tell(x=POINTS[i], y=y) == self.t
-        learner = self.algorithm.readings[-1].instance
+        learner = self.algorithm.readings[-1].learner
         self._note(self.t, POINTS[i], y, learner, ASSUMED.lam, np.nan, is_foreign=True)
 
     def _note(

@@ -211,7 +211,7 @@ def test_the_state_is_plain_data(name: str) -> None:
     state = algorithm.state()
     assert set(state) == {"format", "identity", "seed", "t", "readings", "pending", "retracted", "lost"}
     for column, values in state["readings"].items():
-        assert isinstance(values, list if column == "instance" else np.ndarray)
+        assert isinstance(values, list if column in ("instance", "drawn", "chosen_by") else np.ndarray)
         assert len(values) == len(algorithm.readings)
     assert np.isnan(state["readings"]["lcb"]).sum() == state["readings"]["is_foreign"].sum() > 0
     assert as_json(state)["t"] == algorithm.t
@@ -455,7 +455,7 @@ class Interleaving(RuleBasedStateMachine):
     def retract(self, pick: int, unrelated: bool) -> None:
         """Any reading, asked for or not."""
         if self.whole.readings:
-            id_ = self.whole.readings[pick % len(self.whole.readings)].id
+            id_ = self.whole.readings[pick % len(self.whole.readings)].t
             for algorithm in (self.whole, self.saved):
                 algorithm.retract(id_, unrelated_to_value=unrelated)
 

@@ -52,7 +52,7 @@ def honest(indices: Any, seed: int) -> np.ndarray:
 
 
 def flagged(found: tuple[Suspect, ...]) -> set[int]:
-    return {suspect.id for suspect in found if suspect.is_flagged}
+    return {suspect.t for suspect in found if suspect.is_flagged}
 
 
 def game(make: Callable[..., Any], seed: int, T: int = 100, C: float = 6.0) -> tuple[Any, np.ndarray]:
@@ -141,7 +141,7 @@ def test_a_lie_at_a_repeated_point_ranks_first_and_the_words_count_the_repeats()
     y = honest(indices, 3)
     y[-1] -= 0.9
     first, *rest = suspects(told(indices, y))
-    assert first.id == len(y)
+    assert first.t == len(y)
     assert first.is_flagged
     assert not any(suspect.is_flagged for suspect in rest)
     off = np.median(y[indices == 40][:-1]) - y[-1]
@@ -155,7 +155,7 @@ def test_one_other_reading_of_the_point_is_named_as_such() -> None:
     y = honest(indices, 3)
     y[-1] += 0.9
     first = suspects(told(indices, y))[0]
-    assert first.id == len(y)
+    assert first.t == len(y)
     assert "above the only other reading of the same point" in first.evidence[0]
 
 
@@ -283,14 +283,14 @@ def test_looking_changes_nothing(make: Callable[..., Any]) -> None:
 def test_every_reading_is_there_once_with_its_point_and_its_instance(make: Callable[..., Any]) -> None:
     algorithm, _ = game(make, 1, T=60)
     found = suspects(algorithm)
-    by_id = {reading.id: reading for reading in algorithm.readings}
-    assert sorted(suspect.id for suspect in found) == sorted(by_id)
+    by_id = {reading.t: reading for reading in algorithm.readings}
+    assert sorted(suspect.t for suspect in found) == sorted(by_id)
     for suspect in found:
-        reading = by_id[suspect.id]
-        assert (suspect.y, suspect.instance) == (reading.y, reading.instance)
-        np.testing.assert_array_equal(suspect.x, algorithm.domain.points[reading.index])
-    short = [suspect.id for suspect in suspects(algorithm, flagged_only=True)]
-    assert short == [suspect.id for suspect in found if suspect.is_flagged]
+        reading = by_id[suspect.t]
+        assert (suspect.y, suspect.instance) == (reading.y, reading.learner)
+        np.testing.assert_array_equal(suspect.x, reading.u)
+    short = [suspect.t for suspect in suspects(algorithm, flagged_only=True)]
+    assert short == [suspect.t for suspect in found if suspect.is_flagged]
     ranks = [(not suspect.is_certain, -suspect.score) for suspect in found]
     assert ranks == sorted(ranks)
 
@@ -322,7 +322,7 @@ def test_what_is_certain_is_flagged_and_was_a_lie(make: Callable[..., Any]) -> N
                 n_certain += 1
                 assert suspect.is_flagged
                 assert any("outside" in words for words in suspect.evidence)
-                assert lies[suspect.id - 1] != 0.0
+                assert lies[suspect.t - 1] != 0.0
     if make is MAKERS["robust"]:
         assert n_certain > 0
 
@@ -335,7 +335,7 @@ def test_a_value_that_f_cannot_have_is_certain(name: str) -> None:
     y = honest(indices, 10)
     y[-1] = 1.5 * B0
     first, *rest = suspects(told(indices, y, MAKERS[name], assumed))
-    assert (first.id, first.is_certain, first.is_flagged) == (len(y), True, True)
+    assert (first.t, first.is_certain, first.is_flagged) == (len(y), True, True)
     assert first.score < FLAG_AT
     (words,) = first.evidence
     assert f"{B0:.3g}] by {y[-1] - B0:.3g}" in words
@@ -347,7 +347,7 @@ def test_the_limit_of_certainty_is_the_noise_that_t_rounds_can_bring() -> None:
     limit = NOISE * math.sqrt(2.0 * math.log(2.0 * 2 * 3 / ASSUMED.delta))
     for factor, is_certain in ((0.999, False), (1.001, True)):
         algorithm = told([10, 90], [F[10], B0 + factor * limit], MAKERS["robust"])
-        by_id = {suspect.id: suspect for suspect in suspects(algorithm)}
+        by_id = {suspect.t: suspect for suspect in suspects(algorithm)}
         upper = min(float(algorithm.instances["main"].ucb_bar[90]), B0)
         assert upper == B0
         assert by_id[2].is_certain is is_certain

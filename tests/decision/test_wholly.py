@@ -76,7 +76,7 @@ def test_after_a_failure_the_query_is_pending_and_can_be_told_again(
         failing.tell(query, 0.3)
     monkeypatch.undo()
     assert told(failing) == before
-    assert [one.id for one in failing.pending] == [4, 5]
+    assert [one.t for one in failing.pending] == [4, 5]
     for algorithm in (failing, smooth):
         algorithm.tell(query.id, 0.3)
     assert told(failing) == told(smooth)

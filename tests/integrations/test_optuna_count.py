@@ -38,7 +38,7 @@ def test_trials_that_come_later_count_too_whenever_it_is_asked() -> None:
     asked_before, asked_now = engine_of(following, study), engine_of(sampler(**words), study)
     assert asked_before.algorithm.T == asked_now.algorithm.T == 26
     learned = [
-        [(each.id, each.instance) for each in engine.algorithm.readings]
+        [(each.t, each.learner) for each in engine.algorithm.readings]
         for engine in (asked_before, asked_now)
     ]
     assert learned[0] == learned[1]

@@ -92,7 +92,7 @@ def assert_same_run(one: ub.Result, other: ub.Result) -> None:
 
 def flagged(run: ub.Result) -> list[int]:
     """The rounds that are called suspicious."""
-    return sorted(suspect.id for suspect in run.suspects if suspect.is_flagged)
+    return sorted(suspect.t for suspect in run.suspects if suspect.is_flagged)
 
 
 def assert_refused(call: Callable[[], Any], error: type[Exception], words: tuple[str, ...]) -> None:

@@ -279,7 +279,7 @@ def test_a_draw_that_was_recorded_is_kept() -> None:
         assert engine.ask(4, drawn=label).drawn == label
     engine.tell(4, GRID.points[3], 0.1, labels[-1])
     assert engine.algorithm is not None
-    assert engine.algorithm.readings[-1].instance == labels[-1]
+    assert engine.algorithm.readings[-1].learner == labels[-1]
 
 
 def test_without_a_seed_every_engine_has_its_own() -> None:
@@ -299,7 +299,7 @@ def test_flagged_only_leaves_out_the_rest() -> None:
     engine = made("fitted")
     play(engine)
     everything = doubt(engine)
-    assert [s.id for s in doubt(engine, flagged_only=True)] == [s.id for s in everything if s.is_flagged]
+    assert [s.t for s in doubt(engine, flagged_only=True)] == [s.t for s in everything if s.is_flagged]
     assert 0 < len(doubt(engine, flagged_only=True)) < len(everything)
 
 
@@ -311,7 +311,7 @@ def test_a_reading_that_was_cut_is_judged_by_what_was_told() -> None:
     cut = [asked.t for asked, y in rounds if not low <= y <= high]
     assert 5 in cut
     for suspect in doubt(engine):
-        is_cut = suspect.id in cut
+        is_cut = suspect.t in cut
         assert any("beyond what f and noise can reach" in word for word in suspect.evidence) == is_cut
         if is_cut:
             assert suspect.is_flagged
@@ -335,7 +335,7 @@ def test_fast_and_slow_are_drawn_anew_when_a_fit_changes_the_share_of_slow(
     assert engine.algorithm is not None
     assert "fast" in noted
     assert engine.algorithm.draws == (("slow", 1.0),), "else this tests nothing"
-    assert {reading.instance for reading in engine.algorithm.readings} <= {"slow", "all"}
+    assert {reading.learner for reading in engine.algorithm.readings} <= {"slow", "all"}
 
 
 @pytest.mark.parametrize("kernel", [ub.Linear(10.0)])

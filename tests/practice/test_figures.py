@@ -122,12 +122,12 @@ def test_the_history_of_a_design_that_was_not_finished_is_its_end():
 
 
 def test_the_flagged_readings_are_those_of_the_result(line):
-    flagged = {suspect.id for suspect in line.suspects if suspect.is_flagged}
+    flagged = {suspect.t for suspect in line.suspects if suspect.is_flagged}
     readings = run_of(line).readings
     assert flagged == {12, 17}
     assert set(readings.ids[readings.is_flagged].tolist()) == flagged
     rows = suspect_rows(line, 6)
-    assert [row.id for row in rows] == [suspect.id for suspect in line.suspects[:6]]
+    assert [row.id for row in rows] == [suspect.t for suspect in line.suspects[:6]]
     assert {row.id for row in rows if row.is_flagged} == flagged
     assert all(row.words.endswith("not flagged") == (not row.is_flagged) for row in rows)
     assert [row.y for row in rows] == [line.trials[row.id - 1].y for row in rows]

@@ -491,4 +491,4 @@ def test_the_largest_lies_are_json_too(lie: float) -> None:
     run = ub.maximize(Scripted(script={4: lie}), BOX, 8, seed=0)
     back = json.loads(json.dumps(run.to_dict(), allow_nan=False))
     assert back["trials"][3]["y"] == lie
-    assert (back["suspects"][0]["id"], back["suspects"][0]["y"]) == (4, lie)
+    assert (back["suspects"][0]["t"], back["suspects"][0]["y"]) == (4, lie)

@@ -233,8 +233,8 @@ def test_nothing_is_deleted_and_every_reading_is_judged_once() -> None:
     run = ub.maximize(Scripted(script={4: 1e6, 7: -3.0}), BOX, 12, seed=0)
     assert len(run.trials) == len(run.engine.told) == 12
     assert (run.trials[3].y, run.trials[6].y) == (1e6, -3.0)
-    assert sorted(suspect.id for suspect in run.suspects) == list(range(1, 13))
-    by_round = {suspect.id: suspect for suspect in run.suspects}
+    assert sorted(suspect.t for suspect in run.suspects) == list(range(1, 13))
+    by_round = {suspect.t: suspect for suspect in run.suspects}
     for trial in run.trials:
         suspect = by_round[trial.number]
         assert suspect.y == trial.y
@@ -242,7 +242,7 @@ def test_nothing_is_deleted_and_every_reading_is_judged_once() -> None:
         assert suspect.residual == pytest.approx(suspect.y - suspect.expected, rel=1e-9, abs=1e-9)
         assert bool(suspect.evidence) == suspect.is_flagged
     assert run.n_suspects == len(flagged(run))
-    listed = f"suspicious: {[s.id for s in run.suspects if s.is_flagged]}"
+    listed = f"suspicious: {[s.t for s in run.suspects if s.is_flagged]}"
     assert listed in run.summary()
 
 
@@ -260,7 +260,7 @@ def test_a_huge_lie_under_given_assumptions_is_judged_without_a_numerical_warnin
             learner = ub.GPUCB(GRID, ASSUMED)
             for i in range(12):
                 learner.tell(x=GRID.points[i], y=1e6 if i == k else wave(GRID.points[i]))
-            assert learner.suspects()[0].id == k + 1
+            assert learner.suspects()[0].t == k + 1
 
 
 # --- given and fitted ----------------------------------------------------------------------------
@@ -383,8 +383,8 @@ def test_the_learner_calls_no_honest_reading_of_a_table_certain() -> None:
         run, initial = judged(1, seed), readings_with_lies(seed)
         assert run.engine.algorithm is not None
         for suspect in run.engine.algorithm.suspects():
-            if suspect.is_certain and suspect.id <= 50:
-                x, y = initial[suspect.id - 1]
+            if suspect.is_certain and suspect.t <= 50:
+                x, y = initial[suspect.t - 1]
                 assert abs(y - np.sin(5.0 * x[0]) - np.cos(3.0 * x[1])) > 0.5
 
 
@@ -416,7 +416,7 @@ def test_layers_reckon_with_initial_readings_and_go_on_exactly(tmp_path: Any) ->
     assert whole.engine.algorithm.T == 30
     assert whole.engine.algorithm.n_layers == 5
     drawn = [Seed.of(3).choose(t, layer_probabilities(30)) for t in range(1, 31)]
-    learned = [reading.instance for reading in whole.engine.algorithm.readings]
+    learned = [reading.learner for reading in whole.engine.algorithm.readings]
     assert all(label in (None, want) for label, want in zip(learned, drawn, strict=True))
     assert any(label not in (None, "layer-1") for label in learned[:20])
     file = tmp_path / "run.json"

@@ -55,7 +55,7 @@ def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None
         if n > 20 and (n % 4 == 0 or n > N - 3):
             advise(live)
     assert answer_of(advise(live)) == answer_of(advise(cold))
-    assert [(one.id, one.score) for one in doubt(live)] == [(one.id, one.score) for one in doubt(cold)]
+    assert [(one.t, one.score) for one in doubt(live)] == [(one.t, one.score) for one in doubt(cold)]
     assert live.algorithm is not None
     assert any(instance.is_large for instance in live.algorithm.instances.values())
     asked = [engine.ask(N + 1).u.tolist() for engine in (live, cold)]
@@ -68,8 +68,8 @@ def test_readings_before_the_fit_are_learned_at_once_and_by_whom_the_draw_says(s
     algorithm = engine.algorithm
     assert algorithm is not None
     assert algorithm._n_at_once == engine._fitted_at >= 20
-    assert [reading.id for reading in algorithm.readings] == list(range(1, N + 1))
+    assert [reading.t for reading in algorithm.readings] == list(range(1, N + 1))
     for reading in algorithm.readings:
-        assert reading.instance in (algorithm.drawn(reading.id), None)
+        assert reading.learner in (algorithm.drawn(reading.t), None)
     held = [instance.n_readings for instance in algorithm.instances.values()]
-    assert sum(held) == sum(reading.instance is not None for reading in algorithm.readings)
+    assert sum(held) == sum(reading.learner is not None for reading in algorithm.readings)

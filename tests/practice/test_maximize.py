@@ -128,7 +128,7 @@ def test_minimising_is_the_mirror_image_of_maximising(words: dict[str, Any]) -> 
     assert up.naive.number == down.naive.number
     assert (up.detected, up.refuted) == (down.detected, down.refuted)
     for one, other in zip(up.suspects, down.suspects, strict=True):
-        assert (one.id, one.score, one.is_flagged) == (other.id, other.score, other.is_flagged)
+        assert (one.t, one.score, one.is_flagged) == (other.t, other.score, other.is_flagged)
         assert (one.y, one.expected, one.residual) == (-other.y, -other.expected, -other.residual)
         assert one.sd == other.sd
 
@@ -162,7 +162,7 @@ def test_another_unit_of_f_asks_the_same_points(a: float, b: float, words: dict[
     assert other.lower == pytest.approx(a * run.lower + b, rel=1e-5, abs=1e-5 * a)
     assert other.upper == pytest.approx(a * run.upper + b, rel=1e-5, abs=1e-5 * a)
     assert other.regret_bound == pytest.approx(a * run.regret_bound, rel=1e-4)
-    assert [s.id for s in other.suspects] == [s.id for s in run.suspects]
+    assert [s.t for s in other.suspects] == [s.t for s in run.suspects]
     assert [s.is_flagged for s in other.suspects] == [s.is_flagged for s in run.suspects]
 
 
@@ -240,7 +240,7 @@ def test_initial_readings_are_learned_as_if_they_had_been_rounds(words: dict[str
     assert [trial.number for trial in run.trials] == list(range(1, 14))
     assert len(told.points) == 6
     assert run.engine.algorithm is not None
-    assert [r.is_foreign for r in run.engine.algorithm.readings] == [True] * 7 + [False] * 6
+    assert [r.chosen_by == "user" for r in run.engine.algorithm.readings] == [True] * 7 + [False] * 6
 
 
 def test_enough_initial_readings_replace_the_design() -> None:

@@ -36,7 +36,7 @@ class Game:
 
     @property
     def flagged(self) -> set[int]:
-        return {suspect.id for suspect in self.run.suspects if suspect.is_flagged}
+        return {suspect.t for suspect in self.run.suspects if suspect.is_flagged}
 
 
 def game(f: Any, d: int, seed: int) -> Game:
@@ -93,12 +93,12 @@ def assert_most_lies_are_found(games: list[Game]) -> None:
 def assert_the_huge_lie_is_called_what_f_cannot_reach(played: Game) -> None:
     """First of all suspects, with the words that say why, and never the answer."""
     run, first = played.run, played.run.suspects[0]
-    assert (first.id, first.y) == (played.lied[0], HUGE)
+    assert (first.t, first.y) == (played.lied[0], HUGE)
     assert first.is_flagged
     assert "beyond what f and noise can reach" in first.evidence[0]
     assert "standard deviations above what the other readings predict" in first.evidence[1]
     assert -1.0 < first.expected < 2.0
-    assert not np.allclose(run.x, run.trials[first.id - 1].x, rtol=0.0, atol=1e-6)
+    assert not np.allclose(run.x, run.trials[first.t - 1].x, rtol=0.0, atol=1e-6)
     assert run.upper < 10.0
 
 

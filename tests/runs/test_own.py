@@ -45,7 +45,7 @@ class Sitter(ub.Player):
     def ask(self):
         self.t += 1
         x = self.X[self.place]
-        return ub.Query(id=self.t, t=self.t, x=x, u=x, index=self.place)
+        return ub.Query(t=self.t, x=x, u=x, index=self.place)
 
     def tell(self, query, y):
         if self.told["words"] == "fall":

@@ -87,8 +87,10 @@ def test_the_learner_is_told_what_the_record_says(who):
     record = play(algorithm, world(ADVERSARIES["random"](objective())), seed=2)
     labels = [*record.meta["instances"], None]
     assert [r.y for r in algorithm.readings] == record.columns["y_tilde"].tolist()
-    assert [r.index for r in algorithm.readings] == record.columns["index"].tolist()
-    assert [r.instance for r in algorithm.readings] == [labels[i] for i in record.columns["instance"]]
+    assert [algorithm.candidates.index_of(r.u) for r in algorithm.readings] == record.columns[
+        "index"
+    ].tolist()
+    assert [r.learner for r in algorithm.readings] == [labels[i] for i in record.columns["instance"]]
 
 
 @every_learner

@@ -1,6 +1,5 @@
 """The protocol every algorithm keeps: propose, ask, tell, recommend, summary."""
 
-import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.learner import AssumptionsRefuted, Learner
 from unbribable.decision.options import Options
 from unbribable.decision.player import Bounds, Details
-from unbribable.decision.proposal import Atom, Proposal, Query, Reading
+from unbribable.decision.proposal import CHOOSERS, Atom, Proposal, Query, Reading
 from unbribable.decision.recommend import (
     Guarantee,
     Level,
@@ -81,11 +80,6 @@ class Algorithm(Learner):
         The ranking is in closed form, -inf where the player may not go.
         """
 
-    @property
-    @abstractmethod
-    def draws(self) -> tuple[tuple[str, float], ...]:
-        """Which instance a round's draw may name, with the probability, in the order of the draw."""
-
     @abstractmethod
     def _learner_of(self, drawn: str) -> str | None:
         """Who learns from a reading now, if the draw names `drawn`; None: nobody."""
@@ -112,7 +106,7 @@ class Algorithm(Learner):
         """Draw the next point from the proposal. Learns nothing; the query is pending until told."""
         query = self.query_at(self.t + 1, self.drawn(self.t + 1))
         self.t += 1
-        self._pending[query.id] = query
+        self._pending[query.t] = query
         self._stale()
         return query
 
@@ -152,7 +146,6 @@ class Algorithm(Learner):
         else:
             mu, sigma, width = self._anywhere(atom.player).describe(u)
         return Query(
-            id=t,
             t=t,
             x=self.candidates.x_of(u),
             u=u,
@@ -162,6 +155,7 @@ class Algorithm(Learner):
             sigma=sigma,
             width=width,
             ucb=atom.ucb,
+            drawn=drawn,
         )
 
     def tell(
@@ -202,12 +196,11 @@ class Algorithm(Learner):
         asked = self._pending_query(query)
         self._foresee(asked.instance)
         lcb = asked.mu - asked.width
-        index = -1 if asked.index is None else asked.index
-        reading = Reading(asked.id, index, y, asked.instance, lam, lcb, is_foreign=False)
+        reading = Reading(asked.t, asked.u, y, asked.drawn, asked.instance, lam, lcb)
         others = dict(self._pending)
-        del others[asked.id]
-        self._wholly(lambda: self._take(reading, asked.u), others)
-        return reading.id
+        del others[asked.t]
+        self._wholly(lambda: self._take(reading), others)
+        return reading.t
 
     def learn(
         self,
@@ -217,7 +210,7 @@ class Algorithm(Learner):
         *,
         drawn: str | None = None,
         lam: float | None = None,
-        is_foreign: bool = True,
+        chosen_by: str = "user",
     ) -> int:
         """Learn the reading of round t at x, for hosts that number the rounds themselves.
 
@@ -227,7 +220,7 @@ class Algorithm(Learner):
             y: The reading.
             drawn: The instance that the round's draw names; by seed and t if None.
             lam: Fictitious noise, the assumed one if None.
-            is_foreign: Whether the user chose the point, not the algorithm.
+            chosen_by: Who chose the point, one of CHOOSERS.
         """
         t, y = checks.integer("t", t, at_least=1), checks.reading("y", y)
         states = {
@@ -240,13 +233,13 @@ class Algorithm(Learner):
                 raise RuntimeError(f"round {t} was {state}; a reading is told once")
         u = self.candidates.coordinates_of(x)
         labels = [label for label, _ in self.draws]
-        learner = self._learner_of(checks.choice("drawn", drawn or self.drawn(t), labels))
+        drawn = checks.choice("drawn", drawn or self.drawn(t), labels)
+        learner = self._learner_of(drawn)
         self._foresee(learner)
-        index = self.candidates.index_of(u)
         lam = self.assumptions.lam if lam is None else lam
-        place = -1 if index is None else index
-        reading = Reading(t, place, y, learner, lam, math.nan, is_foreign)
-        self._wholly(lambda: self._take(reading, u))
+        checks.choice("chosen_by", chosen_by, CHOOSERS)
+        reading = Reading(t, u, y, drawn, learner, lam, None, chosen_by)
+        self._wholly(lambda: self._take(reading))
         self.t = max(self.t, t)
         return t
 
@@ -275,7 +268,7 @@ class Algorithm(Learner):
         if x is not None:
             rule, best = "given", self.candidates.at(x)
         elif rule == "paper":
-            best = best_when_chosen(self.journal.readings, guarantee)
+            best = self._index_of(best_when_chosen(self.journal.readings, guarantee))
         else:  # the choice may use every reading, the interval not yet
             best = best_now(bounds, [self.instances[label] for label in guarantee.labels])
         levels, between = self._levels(best, guarantee.threat), self._between
@@ -289,7 +282,8 @@ class Algorithm(Learner):
         On a Box it compares with the best candidate, as the words say.
         """
         guarantee = self._trusted(threat, C)
-        played = [reading.index for reading in self.journal.readings if not reading.is_foreign]
+        readings = self.journal.readings
+        played = [self._index_of(reading) for reading in readings if reading.chosen_by != "user"]
         bounds = self._bounds(guarantee)
         return regret_certificate(self.candidates, bounds, guarantee, played, self._between)
 

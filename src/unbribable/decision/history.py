@@ -1,6 +1,5 @@
 """A history learned at once, by an algorithm that has learned nothing yet."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,8 +19,8 @@ class Past:
     y: float
     drawn: str | None = None
     """The instance that the round's draw named; by seed and t if None."""
-    is_foreign: bool = True
-    """Whether the user chose the point, not the algorithm."""
+    chosen_by: str = "user"
+    """Who chose the point, one of CHOOSERS."""
 
 
 def learn_history(algorithm: Algorithm, history: Sequence[Past]) -> None:
@@ -39,9 +38,8 @@ def learn_history(algorithm: Algorithm, history: Sequence[Past]) -> None:
         raise RuntimeError(f"a history needs a new algorithm, this one is in round {algorithm.t}")
     readings, lam = [], algorithm.assumptions.lam
     for past in history:
-        index = algorithm.candidates.index_of(past.u)
-        label = algorithm._learner_of(past.drawn or algorithm.drawn(past.t))
-        place = -1 if index is None else index
-        readings.append((Reading(past.t, place, past.y, label, lam, math.nan, past.is_foreign), past.u))
+        drawn = past.drawn or algorithm.drawn(past.t)
+        learner = algorithm._learner_of(drawn)
+        readings.append(Reading(past.t, past.u, past.y, drawn, learner, lam, None, past.chosen_by))
     algorithm._wholly(lambda: algorithm._learn_at_once(readings))
     algorithm.t = max((past.t for past in history), default=0)

@@ -56,7 +56,7 @@ class Journal:
 
     def add(self, reading: Reading) -> None:
         """Take down what was told."""
-        t = reading.id
+        t = reading.t
         self.readings.append(reading)
         self.told.add(t)
         if t > self._last + 1:
@@ -81,7 +81,7 @@ class Journal:
 
     def without(self, id_: int, unrelated: bool) -> "Journal":
         """A journal with no reading yet, for learning all but this one again."""
-        place = [reading.id for reading in self.readings].index(id_)
+        place = [reading.t for reading in self.readings].index(id_)
         lost = {
             t: replace(each, n_told=each.n_told - (each.n_told > place)) for t, each in self.lost.items()
         }

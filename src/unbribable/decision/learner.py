@@ -26,6 +26,11 @@ class Learner(Learning):
     def parameters(self) -> dict[str, Any]:
         """What was chosen besides domain, assumptions and options: plain data."""
 
+    @property
+    @abstractmethod
+    def draws(self) -> tuple[tuple[str, float], ...]:
+        """Which instance a round's draw may name, with the probability, in the order of the draw."""
+
     # --- readings ------------------------------------------------------------------------------
 
     @property
@@ -45,8 +50,8 @@ class Learner(Learning):
 
     def points_of(self, readings: Sequence[Reading]) -> Floats:
         """Where these readings were taken, in the user's units, (k, d)."""
-        indices = np.array([reading.index for reading in readings], dtype=np.intp)
-        return self.candidates.x_of(self.candidates.coordinates[indices])
+        points = np.array([reading.u for reading in readings])
+        return self.candidates.x_of(points.reshape(-1, self.domain.d))
 
     def retract(self, id_: int, *, unrelated_to_value: bool = False) -> Reading:
         """Unlearn a reading: everything is as if it had never been told, given the same queries.
@@ -64,16 +69,16 @@ class Learner(Learning):
         """
         id_ = checks.integer("id", id_, at_least=1)
         unrelated = checks.truth("unrelated_to_value", unrelated_to_value)
-        found = [reading for reading in self.journal.readings if reading.id == id_]
+        found = [reading for reading in self.journal.readings if reading.t == id_]
         if not found:
-            told = [reading.id for reading in self.journal.readings]
+            told = [reading.t for reading in self.journal.readings]
             raise RuntimeError(f"id must be that of a reading, got id={id_}; told are {told}")
         kept, is_after = [], False
         for reading in self.journal.readings:
-            if reading.id != id_:
-                again = replace(reading, instance=self._learner_again(reading)) if is_after else reading
-                kept.append((again, self._u_of(reading)))
-            is_after |= reading.id == self.refuted
+            if reading.t != id_:
+                again = replace(reading, learner=self._learner_again(reading)) if is_after else reading
+                kept.append(again)
+            is_after |= reading.t == self.refuted
         n_at_once = self._n_at_once - (found[0] in self.journal.readings[: self._n_at_once])
         journal = self.journal.without(id_, unrelated)
         self._wholly(lambda: self._learn_again(kept, journal, n_at_once))
@@ -86,7 +91,7 @@ class Learner(Learning):
         value.
         """
         asked = self._pending_query(query)
-        self.lose(asked.id)
+        self.lose(asked.t)
         return asked
 
     def lose(self, t: int, *, because_of_value: bool = False) -> None:
@@ -120,15 +125,7 @@ class Learner(Learning):
 
     def state(self) -> dict[str, Any]:
         """Everything needed to go on later: JSON-able values and arrays. Holds the secret seed."""
-        coordinates = self.candidates.coordinates if self.candidates.box else None
-        state = saved(
-            self._identity(),
-            self.seed,
-            self.t,
-            self.journal,
-            self.pending,
-            coordinates,
-        )
+        state = saved(self._identity(), self.seed, self.t, self.journal, self.pending, self.candidates)
         return {**state, "at_once": self._n_at_once} if self._n_at_once else state
 
     def restore(self, state: Mapping[str, Any]) -> Self:
@@ -152,13 +149,15 @@ class Learner(Learning):
         seed = Seed.from_plain(state["seed"])
         if self._is_seed_given and seed != self.seed:
             raise ValueError("the seed must be the saved one (or left out), got another seed")
-        loaded = load_readings(state, self.candidates, self.instances)
+        loaded = load_readings(
+            state, self.candidates, self.instances, lambda t: seed.choose(t, self.draws)
+        )
         n_at_once = checks.integer("at_once", state.get("at_once", 0), at_least=0)
         journal = Journal(loaded.retracted, loaded.lost)
         self._wholly(lambda: self._learn_again(loaded.readings, journal, n_at_once))
         self.seed = seed
         self.t = loaded.t
-        self._pending = {query.id: self._located(query) for query in loaded.pending}
+        self._pending = {query.t: self._located(query) for query in loaded.pending}
         return self
 
     # --- inside --------------------------------------------------------------------------------

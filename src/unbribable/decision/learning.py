@@ -1,6 +1,5 @@
 """The instances of an algorithm, and how they learn: one reading at a time, wholly or not at all."""
 
-import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -84,7 +83,7 @@ class Learning(ABC):
 
     def _learner_again(self, reading: Reading) -> str | None:
         """Who learns, once a reading is retracted, from one that was told after the refutation."""
-        return reading.instance
+        return reading.learner
 
     @abstractmethod
     def _stale(self) -> None:
@@ -104,56 +103,51 @@ class Learning(ABC):
         self._build()
         self._stale()
 
-    def _take(self, reading: Reading, u: Floats) -> None:
+    def _take(self, reading: Reading) -> None:
         """Let the instances the reading belongs to learn from it."""
         if self.candidates.box is not None:
-            known = self.candidates.index_of(u)
+            known, u = self.candidates.index_of(reading.u), reading.u
             if known is not None:
                 u = self.candidates.coordinates[known]  # the scaling of x may have rounded it
-            self._grow(u, reading.instance)
-        reading = self._noted(reading, u, is_alone=True)
-        if reading.instance is not None:
-            for instance in self._learners(reading.instance):
-                instance.learn(reading.index, reading.y, reading.lam, settles=False)
+            self._grow(u, reading.learner)
+        index = self._noted(reading, is_alone=True)
+        if reading.learner is not None:
+            for instance in self._learners(reading.learner):
+                instance.learn(index, reading.y, reading.lam, settles=False)
         self._settle()
 
-    def _learn_at_once(self, readings: Sequence[tuple[Reading, Floats]]) -> None:
+    def _learn_at_once(self, readings: Sequence[Reading]) -> None:
         """Learn readings in one go, before any other; what follows from them follows at the end."""
         if self.candidates.box is not None:
-            self.candidates.add(np.array([u for _, u in readings]))
+            self.candidates.add(np.array([reading.u for reading in readings]))
             for instance in self.instances.values():
                 instance.extend(self.candidates.coordinates)
             self._grown()
             self._n_local = self.candidates.box.n_candidates  # the points read take their place
         shares: dict[str, list[tuple[int, float, float]]] = {}
-        for reading, u in readings:
-            reading = self._noted(reading, u, is_alone=False)
-            if reading.instance is not None:
-                for instance in self._learners(reading.instance):
+        for reading in readings:
+            index = self._noted(reading, is_alone=False)
+            if reading.learner is not None:
+                for instance in self._learners(reading.learner):
                     share = shares.setdefault(instance.label, [])
-                    share.append((reading.index, reading.y, reading.lam))
+                    share.append((index, reading.y, reading.lam))
         for label, instance in self.instances.items():
             instance.learn_all(shares.get(label, []))
         self._n_at_once = len(readings)
         self._settle()
 
-    def _noted(self, reading: Reading, u: Floats, *, is_alone: bool) -> Reading:
-        """The reading, of a candidate by now, as it is kept; alone it has a bound from before it."""
-        if self.candidates.box is not None:
-            index = self.candidates.index_of(u)
-            assert index is not None
-            reading = replace(reading, index=index)
-        if (
-            is_alone
-            and math.isnan(reading.lcb)
-            and reading.instance is not None
-            and not reading.is_foreign
-        ):
-            lcb = self.instances[reading.instance].lcb_at(reading.index)  # a host chose: as it is before
-            reading = replace(reading, lcb=lcb)
-        self.journal.add(reading)
+    def _noted(self, reading: Reading, *, is_alone: bool) -> int:
+        """Take down the reading, of a candidate by now, and return its index.
+
+        A reading alone, chosen for us by a host, gets the bound there is before it.
+        """
+        index = self._index_of(reading)
+        lcb = reading.lcb
+        if is_alone and lcb is None and reading.learner is not None and reading.chosen_by != "user":
+            lcb = self.instances[reading.learner].lcb_at(index)
+        self.journal.add(replace(reading, u=self.candidates.coordinates[index], lcb=lcb))
         self._stale()
-        return reading
+        return index
 
     def _settle(self) -> None:
         """Intersect the bounds and see what follows, if the journal is settled; see there.
@@ -169,7 +163,7 @@ class Learning(ABC):
         if not self._changed or (is_early and not any(self.instances[each].is_large for each in new)):
             return
         changed, self._changed, self._followed_at = self._changed, [], n
-        t = self.journal.readings[-1].id
+        t = self.journal.readings[-1].t
         self._after(changed, t)
         if self.refuted is None and self._is_refuted():
             self.refuted = t
@@ -206,15 +200,14 @@ class Learning(ABC):
         """
         journal, n_at_once, was_refuted = self.journal, self._n_at_once, self.refuted is not None
         n = len(journal.readings)
-        coordinates, were_pending = self.candidates.coordinates, self._pending
+        were_pending = self._pending
         self._pending = were_pending if pending is None else pending
         try:
             learn()
         except BaseException as error:
             self._pending = were_pending
-            known = [(reading, coordinates[reading.index]) for reading in journal.readings[:n]]
             try:
-                self._learn_again(known, journal, n_at_once)
+                self._learn_again(journal.readings[:n], journal, n_at_once)
             except Exception as second:
                 raise RuntimeError(
                     "after a failure an algorithm learns its readings again, and that failed too, "
@@ -223,9 +216,7 @@ class Learning(ABC):
             raise
         self._warn_if_refuted(was_refuted, stacklevel=4)
 
-    def _learn_again(
-        self, readings: Sequence[tuple[Reading, Floats]], journal: Journal, n_at_once: int
-    ) -> None:
+    def _learn_again(self, readings: Sequence[Reading], journal: Journal, n_at_once: int) -> None:
         """Everything from the beginning: these readings, and what the journal says was lost, in turn.
 
         The first `n_at_once` readings are learned at once, as they were.
@@ -233,13 +224,13 @@ class Learning(ABC):
         lost = list(journal.lost.items())
         self.journal = Journal(journal.retracted)
         self._begin()
-        for n, (reading, u) in enumerate(readings):
+        for n, reading in enumerate(readings):
             while lost and lost[0][1].n_told <= max(n, n_at_once):
                 self._lose_again(*lost.pop(0))
             if n == 0 and n_at_once:
                 self._learn_at_once(readings[:n_at_once])
             if n >= n_at_once:
-                self._take(reading, u)
+                self._take(reading)
         for t, each in lost:
             self._lose_again(t, each)
         self._pending = {key: self._located(query) for key, query in self._pending.items()}
@@ -275,9 +266,11 @@ class Learning(ABC):
         self.instances[label] = instance
         return instance
 
-    def _u_of(self, reading: Reading) -> Floats:
-        u: Floats = self.candidates.coordinates[reading.index]
-        return u
+    def _index_of(self, reading: Reading) -> int:
+        """The candidate that was read."""
+        index = self.candidates.index_of(reading.u)
+        assert index is not None
+        return index
 
     def _located(self, query: Query) -> Query:
         return replace(query, index=self.candidates.index_of(query.u))

@@ -29,8 +29,6 @@ class Proposal:
 class Query:
     """A point to read, drawn from the round's proposal."""
 
-    id: int
-    """What to give back to `tell`: equal to the round."""
     t: int
     """The round, from 1."""
     x: Floats
@@ -49,6 +47,13 @@ class Query:
     """Width of its interval there, at alpha = 1."""
     ucb: float = math.nan
     """Value of the rule that x maximises."""
+    drawn: str | None = None
+    """The instance that the round's draw names."""
+
+    @property
+    def id(self) -> int:
+        """The round: what `tell` also takes in place of the query."""
+        return self.t
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +70,27 @@ class Atom:
     """On a Box: where the local search from the candidates ended, if that is better."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A told value, with what is needed to learn from it again."""
+CHOOSERS = ("algorithm", "user", "design", "scout")
+"""Who may have chosen the point of a reading."""
 
-    id: int
-    index: int
-    """The candidate; on a Box the one that the point becomes when the reading is taken."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """What was told about a point, with everything needed to learn it again."""
+
+    t: int
+    """The round, from 1: the only number a reading has."""
+    u: Floats
+    """The point as the kernel sees it, (d,)."""
     y: float
-    instance: str | None
+    """As told, in model units."""
+    drawn: str | None
+    """The instance that the round's draw names."""
+    learner: str | None
+    """The instance whose reading it is; None if nobody learned from it."""
     lam: float
-    lcb: float
-    """Lower bound of the player at x when x was chosen; NaN for a reading nobody asked for."""
-    is_foreign: bool
-    """Whether the point was chosen by the user, `tell(x=..., y=...)`."""
+    """Its fictitious noise."""
+    lcb: float | None = None
+    """Lower bound of the learner at u when the point was chosen; None where there was none."""
+    chosen_by: str = "algorithm"
+    """Who chose the point, one of CHOOSERS. "user": `tell(x=..., y=...)`."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -130,6 +131,8 @@ class Recommendation:
 
     x: Floats
     index: int
+    params: dict[str, Any] | None = None
+    """x by the names of a named space."""
     lower: float | None = None
     """f(x) is at least that (where guaranteed). None if the readings contradict the assumptions."""
     upper: float | None = None
@@ -274,23 +277,23 @@ def best_now(bounds: ValidBounds, trusted: Sequence[Instance]) -> int:
     return int(np.argmax(np.max([bounds.lower, *now], axis=0)))
 
 
-def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> int:
+def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> Reading:
     """x_{t*}, t* = argmax_t lcb_{t-1}(x_t) over rounds of trusted instances [BKS20, Eq. 61].
 
     Rounds that were learned as part of a long history have no bound of their own, and do not count.
     """
     rounds = [
-        reading
+        (reading.lcb, -reading.t, reading)
         for reading in readings
-        if reading.instance in guarantee.labels and not reading.is_foreign
-        if not math.isnan(reading.lcb)
+        if reading.learner in guarantee.labels and reading.chosen_by != "user"
+        if reading.lcb is not None
     ]
     if not rounds:
         raise RuntimeError(
             "rule='paper' needs a reading of a trusted instance with a bound from before it, there is "
             "none; tell one, or use rule='lcb'"
         )
-    return max(rounds, key=lambda reading: (reading.lcb, -reading.id)).index
+    return max(rounds, key=lambda one: one[:2])[2]
 
 
 def _why_void(guarantee: Guarantee, bounds: ValidBounds, units: Units = MODEL_UNITS) -> str | None:

@@ -1,6 +1,6 @@
 """An algorithm's state as plain data, and back; nothing is trusted that is not checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from unbribable.decision.draws import Seed
 from unbribable.decision.journal import Journal, Lost
-from unbribable.decision.proposal import Query, Reading
+from unbribable.decision.proposal import CHOOSERS, Query, Reading
 from unbribable.model import checks
 from unbribable.model.box import Candidates
 from unbribable.model.checks import Floats
@@ -23,6 +23,7 @@ _DTYPES = {
     "lcb": np.float64,
     "is_foreign": np.bool_,
 }
+"""Columns of numbers. `lcb` is NaN where there was no bound, `is_foreign` whether the user chose."""
 
 
 def saved(
@@ -31,22 +32,29 @@ def saved(
     t: int,
     journal: Journal,
     pending: Sequence[Query],
-    coordinates: Floats | None,
+    candidates: Candidates,
 ) -> dict[str, Any]:
-    """JSON-able values, and one array per column of the readings.
-
-    `coordinates` are those of a Box's candidates, which a state has to name; a Grid's are its own.
-    """
-    columns: dict[str, Any] = {
-        name: np.array([getattr(reading, name) for reading in journal.readings], dtype=dtype)
-        for name, dtype in _DTYPES.items()
+    """JSON-able values, and one array per column of the readings."""
+    readings = journal.readings
+    numbers: dict[str, list[Any]] = {
+        "id": [reading.t for reading in readings],
+        "index": [candidates.index_of(reading.u) for reading in readings],
+        "y": [reading.y for reading in readings],
+        "lam": [reading.lam for reading in readings],
+        "lcb": [np.nan if reading.lcb is None else reading.lcb for reading in readings],
+        "is_foreign": [reading.chosen_by == "user" for reading in readings],
     }
-    columns["instance"] = [reading.instance for reading in journal.readings]
-    if coordinates is not None:
-        columns["u"] = coordinates[columns["index"]]
+    columns: dict[str, Any] = {
+        name: np.array(numbers[name], dtype=dtype) for name, dtype in _DTYPES.items()
+    }
+    columns["instance"] = [reading.learner for reading in readings]
+    columns["drawn"] = [reading.drawn for reading in readings]
+    columns["chosen_by"] = [reading.chosen_by for reading in readings]
+    if candidates.box is not None:  # a state has to name a Box's candidates; a Grid's are its own
+        columns["u"] = candidates.coordinates[columns["index"]]
     queries = [
         {
-            "id": query.id,
+            "id": query.t,
             "u": query.u.tolist(),
             "index": query.index,
             "instance": query.instance,
@@ -88,15 +96,24 @@ class Loaded:
     """What a state says about the rounds."""
 
     t: int
-    readings: list[tuple[Reading, Floats]]
-    """With their points, in the order of telling."""
+    readings: list[Reading]
+    """In the order of telling."""
     pending: list[Query]
     retracted: dict[int, bool]
     lost: dict[int, Lost]
 
 
-def load_readings(state: Mapping[str, Any], candidates: Candidates, labels: Mapping[str, Any]) -> Loaded:
-    """What became of the rounds; everything is checked before anything is learned from it."""
+def load_readings(
+    state: Mapping[str, Any],
+    candidates: Candidates,
+    labels: Mapping[str, Any],
+    drawn: Callable[[int], str],
+) -> Loaded:
+    """What became of the rounds; everything is checked before anything is learned from it.
+
+    A state without the columns `drawn` and `chosen_by` is read too: then the draws are by seed and
+    round, as `drawn` says, and what the user did not choose the algorithm did.
+    """
     columns = state["readings"]
     is_box = candidates.box is not None
     needed = (*_DTYPES, "instance", *(["u"] if is_box else []))
@@ -107,6 +124,10 @@ def load_readings(state: Mapping[str, Any], candidates: Candidates, labels: Mapp
         name: np.asarray(columns[name], dtype=dtype) for name, dtype in _DTYPES.items()
     }
     plain["instance"] = columns["instance"]
+    plain["drawn"] = columns.get("drawn") or [drawn(int(t)) for t in plain["id"]]
+    plain["chosen_by"] = columns.get("chosen_by") or [
+        "user" if is_foreign else "algorithm" for is_foreign in plain["is_foreign"]
+    ]
     if is_box:
         plain["u"] = _points(columns["u"], candidates)
     lengths = {name: len(column) for name, column in plain.items()}
@@ -114,22 +135,22 @@ def load_readings(state: Mapping[str, Any], candidates: Candidates, labels: Mapp
         raise ValueError(f"readings must be columns of equal length, got lengths {lengths}")
     readings = []
     for k in range(lengths["id"]):
-        reading = Reading(
-            id=int(plain["id"][k]),
-            index=int(plain["index"][k]),
-            y=float(plain["y"][k]),
-            instance=plain["instance"][k],
-            lam=float(plain["lam"][k]),
-            lcb=float(plain["lcb"][k]),
-            is_foreign=bool(plain["is_foreign"][k]),
-        )
-        _check_label(reading.instance, labels)
-        checks.reading("y", reading.y)
-        checks.real("lam", reading.lam, above=0.0)
+        index, lcb = int(plain["index"][k]), float(plain["lcb"][k])
         if not is_box:
-            _check_index(reading.index, candidates)
-        u = plain["u"][k] if is_box else candidates.coordinates[reading.index]
-        readings.append((reading, u))
+            _check_index(index, candidates)
+        reading = Reading(
+            t=int(plain["id"][k]),
+            u=plain["u"][k] if is_box else candidates.coordinates[index],
+            y=checks.reading("y", float(plain["y"][k])),
+            drawn=plain["drawn"][k],
+            learner=plain["instance"][k],
+            lam=checks.real("lam", float(plain["lam"][k]), above=0.0),
+            lcb=None if np.isnan(lcb) else lcb,
+            chosen_by=checks.choice("chosen_by", plain["chosen_by"][k], CHOOSERS),
+        )
+        _check_label(reading.learner, labels)
+        _check_label(reading.drawn, labels)
+        readings.append(reading)
     queries = []
     for row in state["pending"]:
         _check_label(row["instance"], labels)
@@ -141,9 +162,11 @@ def load_readings(state: Mapping[str, Any], candidates: Candidates, labels: Mapp
         missing = {"mu", "sigma", "width", "ucb"} - row.keys()
         if missing:
             raise ValueError(f"a pending query must have {sorted(missing)}, got {sorted(row)}")
-        queries.append(Query(**{**row, "t": row["id"], "x": candidates.x_of(u), "u": u}))
+        words = {name: value for name, value in row.items() if name != "id"}
+        t = checks.integer("id", row["id"], at_least=1)
+        queries.append(Query(**{**words, "t": t, "x": candidates.x_of(u), "u": u, "drawn": drawn(t)}))
     t = checks.integer("t", state["t"], at_least=0)
-    ids = [reading.id for reading, _ in readings] + [query.id for query in queries]
+    ids = [reading.t for reading in readings] + [query.t for query in queries]
     if len(set(ids)) < len(ids):
         raise ValueError(f"an id must be told or pending once, got ids {sorted(ids)}")
     if ids and not 1 <= min(ids) <= max(ids) <= t:

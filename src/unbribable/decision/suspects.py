@@ -39,7 +39,7 @@ _EPS = float(np.finfo(np.float64).eps)
 class Suspect:
     """A reading, what the others predict in its place, and what speaks against it."""
 
-    id: int
+    t: int
     """The round of the reading."""
     x: Floats
     """The point read, (d,)."""
@@ -61,6 +61,8 @@ class Suspect:
     """Whether it is corrupted for certain, under the assumptions, as `suspects` explains."""
     evidence: tuple[str, ...]
     """What speaks against it, in words with numbers; empty unless flagged."""
+    params: dict[str, Any] | None = None
+    """x by the names of a named space."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-able data."""
@@ -156,14 +158,14 @@ def suspects(
                 evidence.append(f"certain under the assumptions, {algorithm.journal.condition()}")
         found.append(
             Suspect(
-                id=reading.id,
+                t=reading.t,
                 x=x[k],
                 y=units.from_model(reading.y),
                 expected=units.from_model(float(expected[k])),
                 sd=units.scale * float(sd[k]),
                 residual=units.amount(float(residual[k])),
                 score=float(score[k]),
-                instance=reading.instance,
+                instance=reading.learner,
                 is_flagged=is_flagged,
                 is_certain=is_certain,
                 evidence=tuple(evidence),
@@ -283,8 +285,7 @@ def robust_predictions(model: LeaveOneOut) -> tuple[Floats, Floats]:
 def _points(algorithm: "Algorithm") -> tuple[Floats, Floats]:
     """Where the readings were taken: as the kernel sees it, and in the user's units; (n, d) each."""
     readings = algorithm.readings
-    seen: Floats = algorithm.candidates.coordinates[[reading.index for reading in readings]]
-    return seen, algorithm.points_of(readings)
+    return np.array([reading.u for reading in readings]), algorithm.points_of(readings)
 
 
 def _excess(
@@ -295,10 +296,11 @@ def _excess(
     An interval is what an instance leaves f at the point of the reading, cut at B0 on both sides.
     """
     most, words, B0 = 0.0, "", algorithm.assumptions.B0
+    index = algorithm._index_of(reading)
     for label in labels:
         instance = algorithm.instances[label]
-        lower = max(float(instance.lcb_bar[reading.index]), -B0)
-        upper = min(float(instance.ucb_bar[reading.index]), B0)
+        lower = max(float(instance.lcb_bar[index]), -B0)
+        upper = min(float(instance.ucb_bar[index]), B0)
         excess = max(reading.y - upper, lower - reading.y)
         if excess > most:
             low, high = units.interval(lower, upper)

@@ -158,5 +158,5 @@ def study_suspects(
             for trial in complete
             if not abs(value_of(trial)) <= LARGEST_READING
         ),
-        *(StudySuspect.of(suspect, by_number[suspect.id - 1]) for suspect in doubted),
+        *(StudySuspect.of(suspect, by_number[suspect.t - 1]) for suspect in doubted),
     )

@@ -95,7 +95,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
-    """The readings, most suspicious first, in the user's units; `id` is the round."""
+    """The readings, most suspicious first, in the user's units."""
     current = settled(engine)
     if current is None:
         return ()
@@ -104,7 +104,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
     low, high = units.interval(-units.limit, units.limit)
     found = []
     for suspect in _scored(current):
-        y = raw[suspect.id]
+        y = raw[suspect.t]
         if not low <= y <= high:
             residual = y - suspect.expected
             score = min(abs(residual) / suspect.sd, 1e300)

@@ -205,7 +205,8 @@ class Engine:
 
         def past(told: Told) -> Past:
             drawn = None if is_redrawn else told.drawn
-            return Past(told.t, told.u, units.to_model(told.y), drawn, told.is_foreign)
+            chosen_by = "user" if told.is_foreign else "algorithm"
+            return Past(told.t, told.u, units.to_model(told.y), drawn, chosen_by)
 
         if self._algorithm is None or (self._is_counted and self._counted != self.n_readings):
             self._algorithm = self._new_algorithm()
@@ -216,7 +217,7 @@ class Engine:
             self._algorithm.lose(t, because_of_value=because_of_value)
         for told in self.told[len(self._algorithm.readings) :]:
             one = past(told)
-            self._algorithm.learn(one.t, told.x, one.y, drawn=one.drawn, is_foreign=one.is_foreign)
+            self._algorithm.learn(one.t, told.x, one.y, drawn=one.drawn, chosen_by=one.chosen_by)
         return self._algorithm
 
     @property

@@ -152,7 +152,7 @@ class Result:
         """The answer in a few lines."""
         if self.recommendation is None or self.naive is None:
             return f"No reading yet; {self.n_failed} of {len(self.trials)} evaluations failed."
-        flagged = [suspect.id for suspect in self.suspects if suspect.is_flagged]
+        flagged = [suspect.t for suspect in self.suspects if suspect.is_flagged]
         interval = "no interval, since the readings contradict the assumptions"
         if self.lower is not None:
             interval = f"f between {self.lower:.6g} and {self.upper:.6g}"

@@ -106,7 +106,7 @@ def suspect_rows(source: Result | Algorithm, k: int = 10) -> tuple[SuspectRow, .
     k = checks.integer("k", k, at_least=1)
     return tuple(
         SuspectRow(
-            id=suspect.id,
+            id=suspect.t,
             y=suspect.y,
             expected=suspect.expected,
             sd=suspect.sd,

@@ -68,7 +68,7 @@ def run_of(source: Result | Algorithm) -> Run:
         if not source.readings:
             raise ValueError("a figure needs at least one reading, got an algorithm without any")
         suspects = source.suspects()
-        told = [(reading.id, reading.y) for reading in source.readings]
+        told = [(reading.t, reading.y) for reading in source.readings]
         x = source.points_of(source.readings)
         readings = _readings(told, x, suspects, 1.0)
         best = source.recommend()
@@ -90,7 +90,7 @@ def run_of(source: Result | Algorithm) -> Run:
 def _readings(
     told: list[tuple[int, float]], x: Floats, suspects: tuple[Suspect, ...], sign: float
 ) -> Readings:
-    flagged = {suspect.id for suspect in suspects if suspect.is_flagged}
+    flagged = {suspect.t for suspect in suspects if suspect.is_flagged}
     return Readings(
         ids=np.array([id_ for id_, _ in told], dtype=np.intp),
         x=x,
@@ -109,13 +109,12 @@ class Estimate:
 
     def __init__(self, run: Run) -> None:
         algorithm, assumed = run.algorithm, run.algorithm.assumptions
-        flagged = {suspect.id for suspect in run.suspects if suspect.is_flagged}
-        kept = [reading for reading in algorithm.readings if reading.id not in flagged]
+        flagged = {suspect.t for suspect in run.suspects if suspect.is_flagged}
+        kept = [reading for reading in algorithm.readings if reading.t not in flagged]
         kept = kept or list(algorithm.readings)  # where every one looks like a lie, none does
-        index = np.array([reading.index for reading in kept], dtype=np.intp)
         self._units = run.units
         self._kernel = assumed.kernel
-        self._X: Floats = algorithm.candidates.coordinates[index]
+        self._X: Floats = np.array([reading.u for reading in kept])
         largest = float(assumed.kernel.diag(algorithm.candidates.coordinates).max())
         self._var = min(assumed.B**2, assumed.B0**2 / largest) if largest > 0.0 else assumed.B**2
         noise_var = [assumed.noise_std**2 * reading.lam / assumed.lam for reading in kept]
