@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import ALGORITHMS, algorithms
 
 NAN, INF = math.nan, math.inf
 KERNEL = ub.SquaredExponential(0.3)
@@ -181,27 +182,10 @@ def test_assumptions_refuse(call: Callable[[], Any], error: type[Exception], wor
     assert_refused(call, error, words)
 
 
-def gp_ucb(**changes: Any) -> ub.GPUCB:
-    """GP-UCB but for the changes."""
-    return ub.GPUCB(**{"domain": GRID, "assumptions": ASSUMED, **changes})
-
-
-def robust(**changes: Any) -> ub.RobustGPUCB:
-    """Algorithm 1 but for the changes."""
-    return ub.RobustGPUCB(**{"domain": GRID, "assumptions": ASSUMED, "C": 2.0, **changes})
-
-
-def fast_slow(**changes: Any) -> ub.FastSlowGPUCB:
-    """Algorithm 2 but for the changes."""
-    return ub.FastSlowGPUCB(**{"domain": GRID, "assumptions": ASSUMED, "C": 2.0, "seed": 1, **changes})
-
-
-def layered(**changes: Any) -> ub.LayeredGPUCB:
-    """Algorithm 3 but for the changes."""
-    return ub.LayeredGPUCB(**{"domain": GRID, "assumptions": ASSUMED, "T": 50, "seed": 1, **changes})
-
-
-MAKERS = {"gp-ucb": gp_ucb, "robust": robust, "fast-slow": fast_slow, "layered": layered}
+MAKERS = algorithms(domain=GRID, assumptions=ASSUMED, C=2.0, T=50, seed=1)
+gp_ucb, robust, fast_slow, layered = (
+    MAKERS[name] for name in ("gp-ucb", "robust", "fast-slow", "layered")
+)
 
 OPTION_ROWS = [
     *number_rows("beta", gp_ucb, (-1.0, INF), ">= 0"),
@@ -243,7 +227,7 @@ def test_options_refuse(call: Callable[[], Any], error: type[Exception], words: 
     assert_refused(call, error, words)
 
 
-SEEDED = {"fast-slow": fast_slow, "layered": layered}
+SEEDED = {name: make for name, make in MAKERS.items() if "seed" in ALGORITHMS[name].takes}
 
 CONSTRUCTOR_ROWS = [
     *(row for make in (robust,) for row in number_rows("C", make, (-1.0, INF), ">= 0")),
@@ -383,6 +367,7 @@ def other_query() -> ub.Query:
 TELLS: dict[str, tuple[Callable[[Any], Any], type[Exception], tuple[str, ...]]] = {
     "y nan": (lambda a: a.tell(6, NAN), ValueError, ("y must be finite", "nan")),
     "y inf": (lambda a: a.tell(6, INF), ValueError, ("y must be finite", "inf")),
+    "y -inf": (lambda a: a.tell(6, -INF), ValueError, ("y must be finite", "-inf")),
     "y none": (lambda a: a.tell(6), TypeError, ("y must be a real number", "None")),
     "y string": (lambda a: a.tell(6, "1"), TypeError, ("y must be a real number", "'1'")),
     "y boolean": (lambda a: a.tell(6, True), TypeError, ("y must be a real number", "True")),

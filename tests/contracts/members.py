@@ -1,7 +1,11 @@
-"""The members every law is checked on: a new kernel, algorithm or player adds one line here."""
+"""The members every law is checked on: a new kernel, algorithm or player adds one line here.
+
+No other test file has a list of algorithms (`house/test_one_list.py`): laws take theirs from here.
+"""
 
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +25,40 @@ KERNELS: dict[str, Callable[[int], Any]] = {
 }
 """By name: a kernel for d coordinates, with k(x, x) <= 1 on [-2, 2]^d."""
 
-ALGORITHMS: dict[str, Callable[..., Any]] = {
-    "gp-ucb": lambda domain, assumptions, seed=0, **options: ub.GPUCB(domain, assumptions, **options),
-    "robust": lambda domain, assumptions, seed=0, **options: ub.RobustGPUCB(
-        domain, assumptions, C=3.0, **options
-    ),
-    "fast-slow": lambda domain, assumptions, seed=0, **options: ub.FastSlowGPUCB(
-        domain, assumptions, C=3.0, seed=seed, **options
-    ),
-    "fast-slow-with-all": lambda domain, assumptions, seed=0, **options: ub.FastSlowGPUCB(
-        domain, assumptions, C=3.0, seed=seed, with_all=True, **options
-    ),
-    "layered": lambda domain, assumptions, seed=0, **options: ub.LayeredGPUCB(
-        domain, assumptions, T=100, seed=seed, **options
-    ),
+
+class Member:
+    """How one player of the list is built.
+
+    Args:
+        kind: Its class.
+        takes: Which of C, T and seed it takes.
+        trusted: The instances that its usual guarantee rests on. None: that depends on the C which
+            `recommend` is asked about.
+        words: Its other arguments.
+    """
+
+    def __init__(
+        self, kind: Any, *takes: str, trusted: tuple[str, ...] | None = None, **words: Any
+    ) -> None:
+        self.kind, self.takes, self.trusted, self.words = kind, takes, trusted, words
+
+    def __call__(
+        self, domain: Any, assumptions: Any, C: Any = 3.0, T: Any = 100, seed: Any = 0, **words: Any
+    ) -> Any:
+        """A new one. `words` are further arguments, such as options."""
+        given = {"C": C, "T": T, "seed": seed}
+        own = {name: given[name] for name in self.takes}
+        return self.kind(domain, assumptions, **own, **{**self.words, **words})
+
+
+ALGORITHMS = {
+    "gp-ucb": Member(ub.GPUCB, trusted=("main",)),
+    "robust": Member(ub.RobustGPUCB, "C", trusted=("main",)),
+    "fast-slow": Member(ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all")),
+    "fast-slow-with-all": Member(ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), with_all=True),
+    "layered": Member(ub.LayeredGPUCB, "T", "seed"),
 }
-"""By name: a new algorithm for a domain, assumptions, a seed (where it draws) and options."""
+"""By name: the algorithms, which keep every law of the protocol."""
 
 
 def _example(module: str, name: str) -> Any:
@@ -52,10 +74,18 @@ def _example(module: str, name: str) -> Any:
 
 EpsilonGreedy = _example("own_player", "EpsilonGreedy")
 
-PLAYERS: dict[str, Callable[..., Any]] = {
+PLAYERS = {
     **ALGORITHMS,
-    "epsilon-greedy": lambda domain, assumptions, seed=0: EpsilonGreedy(
-        domain, assumptions, seed=seed, epsilon=0.3
-    ),
+    "epsilon-greedy": Member(EpsilonGreedy, "seed", epsilon=0.3),
+    "random-search": Member(EpsilonGreedy, "seed", epsilon=1.0),
 }
-"""By name: a new player for a domain, assumptions and a seed. The last one promises nothing."""
+"""By name: the algorithms, and players that promise nothing. All keep a player's laws."""
+
+
+def algorithms(**given: Any) -> dict[str, Callable[..., Any]]:
+    """The algorithms by name, built with these arguments unless a call says otherwise.
+
+    Args:
+        given: domain, assumptions, options; C, T and seed for those that take them.
+    """
+    return {name: partial(build, **given) for name, build in ALGORITHMS.items()}

@@ -113,20 +113,6 @@ def test_reports_are_plain_data(build: Build, words: dict[str, Any]) -> None:
 
 
 @ALL
-def test_every_query_is_a_candidate_and_ids_count_the_rounds(build: Build) -> None:
-    """x is the candidate of that index; probabilities sum to one; labels are known."""
-    algorithm = build(DOMAIN, ASSUMED)
-    for t in range(1, 40):
-        proposal = algorithm.propose()
-        assert proposal.probabilities.sum() == pytest.approx(1.0)
-        assert set(proposal.instances) <= {None, *algorithm.instances}
-        query = algorithm.ask()
-        assert query.id == query.t == proposal.t == t
-        np.testing.assert_array_equal(query.x, POINTS[query.index])
-        algorithm.tell(query, 0.2)
-
-
-@ALL
 def test_the_clean_optimum_is_found_and_certified(build: Build) -> None:
     """300 honest rounds: a certificate that holds, and that is not trivial."""
     kernel = ASSUMED.kernel

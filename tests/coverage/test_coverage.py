@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 from games import Design, Game, corruption, is_too_often, leaves, liars, random_function
 
 N_RUNS = 300
@@ -90,16 +91,12 @@ def n_failures(
     return tuple(failures.tolist())
 
 
-def robust(run: int) -> ub.RobustGPUCB:
-    return ub.RobustGPUCB(DOMAIN, KNOWN, C=C)
+def seeded(name: str) -> Make:
+    """An algorithm whose seed is the number of the run."""
+    return lambda run: ALGORITHMS[name](DOMAIN, KNOWN, C=C, T=T, seed=run)
 
 
-def fast_slow(run: int) -> ub.FastSlowGPUCB:
-    return ub.FastSlowGPUCB(DOMAIN, KNOWN, C=C, seed=run)
-
-
-def layers(run: int) -> ub.LayeredGPUCB:
-    return ub.LayeredGPUCB(DOMAIN, KNOWN, T=T, seed=run)
+robust, fast_slow, layers = (seeded(name) for name in ("robust", "fast-slow", "layered"))
 
 
 # --- the rows of docs/threats.md ---

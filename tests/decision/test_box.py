@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import ALGORITHMS, algorithms
 from games import is_too_often, leaves
 from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.units import Units
@@ -20,12 +21,7 @@ LOW, HIGH = np.array([-1.0, 2.0]), np.array([1.0, 7.0])
 PLANE = ub.Box(LOW, HIGH, n_candidates=16)
 LINE = ub.Box([0.0], [1.0], n_candidates=16)
 
-MAKERS: dict[str, Callable[..., Any]] = {
-    "gp-ucb": lambda box, seed=3, **words: ub.GPUCB(box, ASSUMED, **words),
-    "robust": lambda box, seed=3, **words: ub.RobustGPUCB(box, ASSUMED, C=3.0, **words),
-    "fast-slow": lambda box, seed=3, **words: ub.FastSlowGPUCB(box, ASSUMED, C=3.0, seed=seed, **words),
-    "layered": lambda box, seed=3, **words: ub.LayeredGPUCB(box, ASSUMED, T=8, seed=seed, **words),
-}
+MAKERS = algorithms(assumptions=ASSUMED, C=3.0, T=8, seed=3)
 ALL = pytest.mark.parametrize("name", MAKERS)
 
 
@@ -315,19 +311,17 @@ def attacked(name: str, seed: int, n_rounds: int, lies: float) -> tuple[Any, Flo
     return algorithm, f(algorithm.candidates.coordinates)
 
 
-TRUSTED = {"gp-ucb": ["main"], "robust": ["main"], "fast-slow": ["slow", "all"]}
-
-
 @ALL
 def test_the_intersected_bounds_contain_f_at_every_candidate(name: str) -> None:
     """At every time, since they only tighten; with lies within the budget, if there is one."""
     n_left = 0
     for seed in range(6):
         algorithm, f = attacked(name, seed, 12, 0.0 if name == "gp-ucb" else -0.5)
-        labels = TRUSTED.get(name, [f"layer-{level}" for level in (2, 3)])  # 2^2 >= 3
+        trusted = ALGORITHMS[name].trusted
+        labels = trusted or ("layer-2", "layer-3")  # 2^2 >= 3
         n_left += leaves([algorithm.instances[label] for label in labels], f)
         assert len(f) > 16 + 2 + 6
-        best = algorithm.recommend() if name != "layered" else algorithm.recommend(C=3.0)
+        best = algorithm.recommend(C=None if trusted else 3.0)
         assert best.regret_bound >= f.max() - f[best.index] or n_left
     assert not is_too_often(n_left, 6, ASSUMED.delta)
 

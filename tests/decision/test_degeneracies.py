@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import algorithms
 
 POINTS = np.random.default_rng(21).random((30, 2))
 DOMAIN = ub.Grid(POINTS)
@@ -18,12 +19,7 @@ F = np.sin(4.0 * POINTS[:, 0]) + 0.3 * POINTS[:, 1]
 F = F / np.abs(F).max()
 ASSUMED = ub.Assumptions(KERNEL, B=3.0, B0=1.0, noise_std=0.1, lam=0.02, delta=0.1)
 
-MAKERS: dict[str, Callable[[ub.Grid, ub.Assumptions], Any]] = {
-    "gp-ucb": lambda domain, assumed: ub.GPUCB(domain, assumed),
-    "robust": lambda domain, assumed: ub.RobustGPUCB(domain, assumed, C=2.0),
-    "fast-slow": lambda domain, assumed: ub.FastSlowGPUCB(domain, assumed, C=2.0, seed=3),
-    "layered": lambda domain, assumed: ub.LayeredGPUCB(domain, assumed, T=50, seed=3),
-}
+MAKERS = algorithms(C=2.0, T=50, seed=3)
 ALL = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 

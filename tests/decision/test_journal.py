@@ -2,25 +2,20 @@
 
 import json
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import algorithms
 
 X = np.linspace(0.0, 1.0, 20)[:, None]
 GRID = ub.Grid(X)
 BOX = ub.Box([0.0], [1.0], n_candidates=16)
 KERNEL = ub.Matern(2.5, 0.3)
 ASSUMED = ub.Assumptions(KERNEL, B=2.0, B0=2.0, noise_std=0.1, lam=0.05, c_max=0.5)
-MAKERS: dict[str, Callable[[Any], Any]] = {
-    "gp-ucb": lambda domain: ub.GPUCB(domain, ASSUMED),
-    "robust": lambda domain: ub.RobustGPUCB(domain, ASSUMED, C=2.0),
-    "fast-slow": lambda domain: ub.FastSlowGPUCB(domain, ASSUMED, C=3.0, seed=3),
-    "layered": lambda domain: ub.LayeredGPUCB(domain, ASSUMED, T=16, seed=3),
-}
+MAKERS = algorithms(assumptions=ASSUMED, C=2.0, T=16, seed=3)
 ALL = pytest.mark.parametrize("name", MAKERS)
 EVERYWHERE = pytest.mark.parametrize("domain", [GRID, BOX], ids=["grid", "box"])
 
@@ -251,11 +246,11 @@ def test_the_guarantee_names_the_cap_of_a_single_lie_where_it_says_more(C: float
     assert ("no single lie" in algorithm.recommend().guarantee) == (C > 0.5)
 
 
-@pytest.mark.parametrize("name", ["gp-ucb", "robust", "fast-slow", "layered"])
+@ALL
 def test_the_papers_rule_knows_the_bounds_of_rounds_that_a_host_chose(name: str) -> None:
     """`learn` takes the lower bound before the reading, so the best round is not just the first."""
     algorithm = MAKERS[name](GRID)
-    label = {"gp-ucb": "main", "robust": "main", "fast-slow": "slow", "layered": "layer-1"}[name]
+    label, _ = algorithm.draws[0]
     for t, i in enumerate([0, 5, 5, 5, 5, 5, 19], 1):
         algorithm.learn(t, X[i], truth(X[i]), drawn=label, chosen_by="algorithm")
     lcbs = [reading.lcb for reading in algorithm.readings]

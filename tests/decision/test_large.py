@@ -1,12 +1,14 @@
 """Many points read: readings wait for a block, looks leave no trace, histories come at once."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import unbribable as ub
-from four import BUILDS, Build, told
+from contracts.members import algorithms
+from told import told
 from unbribable.decision import instance as large
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.history import Past, learn_history
@@ -20,7 +22,9 @@ HEIGHTS = np.array([1.0, -0.6, 0.5, 0.3, -0.4])
 HEIGHTS = 0.9 * HEIGHTS / np.sqrt(HEIGHTS @ KERNEL(CENTRES, CENTRES) @ HEIGHTS)
 
 each_domain = pytest.mark.parametrize("domain", [GRID, BOX], ids=["grid", "box"])
-each_build = pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS.keys())
+BUILDS = algorithms(C=0.5, T=60, seed=1)
+each_build = pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
+Build = Callable[..., Any]
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 """Several queries at a time: they spread out, nothing is believed before it is told, in any order."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import algorithms
 from unbribable.model.checks import Floats
 
 KERNEL = ub.Matern(2.5, 0.4)
@@ -15,12 +15,7 @@ DOMAINS: dict[str, Any] = {
     "grid": ub.Grid(np.random.default_rng(3).random((40, 2))),
     "box": ub.Box([0.0, 0.0], [1.0, 1.0], n_candidates=32),
 }
-MAKERS: dict[str, Callable[..., Any]] = {
-    "gp-ucb": lambda domain, **words: ub.GPUCB(domain, ASSUMED, **words),
-    "robust": lambda domain, **words: ub.RobustGPUCB(domain, ASSUMED, C=2.0, **words),
-    "fast-slow": lambda domain, **words: ub.FastSlowGPUCB(domain, ASSUMED, C=3.0, seed=2, **words),
-    "layered": lambda domain, **words: ub.LayeredGPUCB(domain, ASSUMED, T=8, seed=2, **words),
-}
+MAKERS = algorithms(assumptions=ASSUMED, C=3.0, T=8, seed=2)
 ALL = pytest.mark.parametrize("name", MAKERS)
 EVERYWHERE = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
 
@@ -80,11 +75,11 @@ def ucb_with(algorithm: Any, label: str, pending: list[Floats]) -> Floats:
     player = algorithm.instances[label]
     left = np.sqrt(dense_var(algorithm, label, pending) / dense_var(algorithm, label, []))
     if label == "fast":
-        slow = algorithm.instances["slow"]
         current: Floats = player.mu + left * player.width
+        caps = [algorithm.instances[label] for label in ("slow", "all")[: 1 + algorithm.with_all]]
         if algorithm.candidates.box is not None:
-            return np.minimum(current, slow.mu + slow.width)
-        return np.min([player.ucb_bar, slow.ucb_bar, current], axis=0)
+            return np.min([current, *(cap.mu + cap.width for cap in caps)], axis=0)
+        return np.min([player.ucb_bar, *(cap.ucb_bar for cap in caps), current], axis=0)
     alpha = 1.0 if label == "main" else 2.0
     ucb: Floats = player.mu + alpha * left * player.width
     if label.startswith("layer"):
@@ -124,7 +119,7 @@ def test_the_choice_reckons_with_the_variance_that_dense_solves_leave(
             ratio = dense_var(algorithm, label, pending) / dense_var(algorithm, label, [])
             np.testing.assert_allclose(instance.shrink, np.sqrt(ratio), rtol=1e-7)
         players.add(query.instance)
-    assert len(players) == {"fast-slow": 2, "layered": 3}.get(name, 1)
+    assert len(players) == len(algorithm.draws)
     assert (n_polished > 0) == isinstance(domain, ub.Box)
 
 
@@ -212,6 +207,8 @@ def test_a_forgotten_query_leaves_no_trace_in_what_is_asked(name: str, domain: A
     for query in (first, second.id):
         with pytest.raises(RuntimeError, match="not asked here"):
             algorithm.tell(query, 0.0)
+        with pytest.raises(RuntimeError, match="not asked here"):
+            algorithm.forget(query)
     assert algorithm.ask().id == algorithm.t == 12
 
 

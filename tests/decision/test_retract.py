@@ -3,7 +3,6 @@
 import copy
 import json
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import unbribable as ub
+from contracts.members import algorithms
 from unbribable.model.checks import Floats
 
 KERNEL = ub.Matern(2.5, 0.5)
@@ -23,14 +23,7 @@ DOMAINS: dict[str, Any] = {
     "grid": ub.Grid(POINTS),
     "box": ub.Box([0.0, 0.0], [1.0, 1.0], n_candidates=16),
 }
-MAKERS: dict[str, Callable[..., Any]] = {
-    "gp-ucb": lambda domain, seed=3, **words: ub.GPUCB(domain, ASSUMED, **words),
-    "robust": lambda domain, seed=3, **words: ub.RobustGPUCB(domain, ASSUMED, C=2.0, **words),
-    "fast-slow": lambda domain, seed=3, **words: ub.FastSlowGPUCB(
-        domain, ASSUMED, C=3.0, seed=seed, **words
-    ),
-    "layered": lambda domain, seed=3, **words: ub.LayeredGPUCB(domain, ASSUMED, T=8, seed=seed, **words),
-}
+MAKERS = algorithms(assumptions=ASSUMED, C=2.0, T=8, seed=3)
 ALL = pytest.mark.parametrize("name", MAKERS)
 EVERYWHERE = pytest.mark.parametrize("where", DOMAINS)
 

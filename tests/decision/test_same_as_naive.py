@@ -12,6 +12,7 @@ import pytest
 
 import naive
 import unbribable as ub
+from contracts.members import ALGORITHMS
 
 N_ROUNDS = 200
 TIE = 1e-9
@@ -90,17 +91,17 @@ def build(case: Case, X: np.ndarray, K: np.ndarray, norm: float) -> tuple[Any, n
     if options.get("gain") == "certified":
         gamma = ub.MaxInformationGain(kernel, X, case.lam)
     setting = naive.Setting(K=K, gamma=gamma, **numbers, **words)
-    if case.algorithm == "gp-ucb":
-        return ub.GPUCB(domain, assumptions, **options), naive.OneInstance(setting, 0.0)
-    if case.algorithm == "robust":
-        fast = ub.RobustGPUCB(domain, assumptions, C=case.C, **options)
-        return fast, naive.OneInstance(setting, case.C)
-    given = {"seed": case.seed, **case.arguments}
-    if case.algorithm == "fast-slow":
-        fast = ub.FastSlowGPUCB(domain, assumptions, C=case.C, **given, **options)
-        return fast, naive.FastSlow(setting, case.C, **given)
-    fast = ub.LayeredGPUCB(domain, assumptions, T=case.T, **given, **options)
-    return fast, naive.Layered(setting, case.T, **given)
+    fast = ALGORITHMS[case.algorithm](
+        domain, assumptions, C=case.C, T=case.T, seed=case.seed, **case.arguments, **options
+    )
+    drawn = {"seed": case.seed, **case.arguments}
+    double: naive.Algorithm = {
+        "gp-ucb": lambda: naive.OneInstance(setting, 0.0),
+        "robust": lambda: naive.OneInstance(setting, case.C),
+        "fast-slow": lambda: naive.FastSlow(setting, case.C, **drawn),
+        "layered": lambda: naive.Layered(setting, case.T, **drawn),
+    }[case.algorithm]()
+    return fast, double
 
 
 def close(actual: Any, expected: Any) -> None:
@@ -287,6 +288,10 @@ def test_every_query_and_bound_is_the_naive_one(case: Case) -> None:
         trace = play(case)
     assert trace.n_ties <= 1
     assert trace.events >= case.expects
+
+
+def test_every_algorithm_has_a_naive_double() -> None:
+    assert {ALGORITHMS[c.algorithm].kind for c in COVERING} == {m.kind for m in ALGORITHMS.values()}
 
 
 def test_the_cases_cover_every_pair_of_options_with_every_algorithm() -> None:

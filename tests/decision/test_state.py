@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import unbribable as ub
+from contracts.members import algorithms
 
 POINTS = np.random.default_rng(8).random((20, 2))
 DOMAIN = ub.Grid(POINTS)
@@ -35,18 +36,13 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }
 
 
-def make(name: str, seed: int | None = 6, **words: Any) -> Any:
+MAKERS = algorithms(domain=DOMAIN, assumptions=ASSUMED, C=2.5, T=30, seed=6)
+ALL = pytest.mark.parametrize("name", MAKERS)
+
+
+def make(name: str, **words: Any) -> Any:
     """A new algorithm of that name."""
-    if name == "gp-ucb":
-        return ub.GPUCB(DOMAIN, ASSUMED, **words)
-    if name == "robust":
-        return ub.RobustGPUCB(DOMAIN, ASSUMED, C=3.0, **words)
-    if name == "fast-slow":
-        return ub.FastSlowGPUCB(DOMAIN, ASSUMED, C=2.5, seed=seed, **words)
-    return ub.LayeredGPUCB(DOMAIN, ASSUMED, T=30, seed=seed, **words)
-
-
-NAMES = ("gp-ucb", "robust", "fast-slow", "layered")
+    return MAKERS[name](**words)
 
 
 def as_json(state: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +102,7 @@ def assert_same_query(one: ub.Query | None, other: ub.Query | None) -> None:
         assert vars_of(one) == vars_of(other)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@ALL
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_restored_run_continues_bit_for_bit(name: str, family: str) -> None:
     """Saved at several rounds, through JSON, with pending queries and foreign readings."""
@@ -127,7 +123,7 @@ def test_a_restored_run_continues_bit_for_bit(name: str, family: str) -> None:
         assert as_json(resumed.state()) == as_json(whole.state())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@ALL
 def test_a_restored_run_equals_the_saved_one_at_once(name: str) -> None:
     """Before anything else happens, and whatever was proposed or recommended in between."""
     algorithm = make(name)
@@ -150,7 +146,7 @@ def test_a_restored_run_equals_the_saved_one_at_once(name: str) -> None:
     assert resumed.summary() == algorithm.summary()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@ALL
 def test_long_runs_survive_their_drift_checks(name: str) -> None:
     """Past 256 readings, where the posterior checks itself and may rebuild."""
     algorithm = make(name)
@@ -202,7 +198,7 @@ def test_refutation_and_detection_are_restored() -> None:
     assert_same(resumed, algorithm)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@ALL
 def test_the_state_is_plain_data(name: str) -> None:
     """JSON takes it once the arrays are lists; the only NaN is the lcb nobody looked at."""
     algorithm = make(name)
@@ -250,37 +246,45 @@ def used(name: str) -> Any:
 OTHERS: dict[str, tuple[str, Callable[[], Any], str]] = {
     "algorithm": (
         "gp-ucb",
-        lambda: ub.RobustGPUCB(DOMAIN, ASSUMED, C=0.0),
+        lambda: make("robust", C=0.0),
         "algorithm must be the saved one, 'GPUCB', got algorithm='RobustGPUCB'",
     ),
-    "domain": ("gp-ucb", lambda: ub.GPUCB(ub.Grid(POINTS + 1.0), ASSUMED), "domain must be the saved"),
-    "order": ("gp-ucb", lambda: ub.GPUCB(ub.Grid(POINTS[::-1]), ASSUMED), "domain must be the saved"),
+    "domain": (
+        "gp-ucb",
+        lambda: make("gp-ucb", domain=ub.Grid(POINTS + 1.0)),
+        "domain must be the saved",
+    ),
+    "order": (
+        "gp-ucb",
+        lambda: make("gp-ucb", domain=ub.Grid(POINTS[::-1])),
+        "domain must be the saved",
+    ),
     "kernel": (
         "gp-ucb",
-        lambda: ub.GPUCB(DOMAIN, replace(ASSUMED, kernel=ub.Matern(2.5, 0.6))),
+        lambda: make("gp-ucb", assumptions=replace(ASSUMED, kernel=ub.Matern(2.5, 0.6))),
         "kernel must be the saved one.*0.5.*0.6",
     ),
-    "C": ("robust", lambda: ub.RobustGPUCB(DOMAIN, ASSUMED, C=4.0), "C must be the saved one, 3.0.*4.0"),
+    "C": ("robust", lambda: make("robust", C=4.0), "C must be the saved one, 2.5.*4.0"),
     "alpha": (
         "fast-slow",
-        lambda: ub.FastSlowGPUCB(DOMAIN, ASSUMED, C=2.5, alpha=3.0, seed=6),
+        lambda: make("fast-slow", alpha=3.0),
         "alpha must be the saved one, 2.0.*3.0",
     ),
     "with_all": (
         "fast-slow",
-        lambda: ub.FastSlowGPUCB(DOMAIN, ASSUMED, C=2.5, with_all=True, seed=6),
+        lambda: make("fast-slow-with-all"),
         "with_all must be the saved one, False.*True",
     ),
     "T": (
         "layered",
-        lambda: ub.LayeredGPUCB(DOMAIN, ASSUMED, T=31, seed=6),
+        lambda: make("layered", T=31),
         "T must be the saved one, 30.*31",
     ),
     "seed": ("layered", lambda: make("layered", seed=7), "seed must be the saved one"),
     **{
         name: (
             "gp-ucb",
-            lambda name=name, value=value: ub.GPUCB(DOMAIN, replace(ASSUMED, **{name: value})),
+            lambda name=name, value=value: make("gp-ucb", assumptions=replace(ASSUMED, **{name: value})),
             f"{name} must be the saved one, {getattr(ASSUMED, name)}.*{value}",
         )
         for name, value in {
@@ -322,7 +326,7 @@ def test_a_state_of_other_arguments_is_refused_by_name(field: str) -> None:
     assert algorithm.ask().t == 1
 
 
-@pytest.mark.parametrize("name", NAMES)
+@ALL
 def test_a_used_algorithm_is_not_restored(name: str) -> None:
     """Even one asked but not told, or told a foreign reading only."""
     state = used(name).state()
@@ -411,7 +415,7 @@ class Interleaving(RuleBasedStateMachine):
     """Two copies of one run: one lives on, the other is saved and restored again and again."""
 
     @initialize(
-        name=st.sampled_from(NAMES),
+        name=st.sampled_from(list(MAKERS)),
         family=st.sampled_from(["default", "capped", "letter", "revisit"]),
         seed=st.integers(0, 10**6),
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import algorithms
 from games import random_function
 from unbribable.decision.suspects import FLAG_AT, LeaveOneOut, Suspect, robust_predictions, suspects
 from unbribable.world.adversaries import RandomLies
@@ -24,14 +25,7 @@ F = random_function(KERNEL, X, np.random.default_rng(2), B=2.0)
 B0 = float(np.abs(F).max())
 ASSUMED = ub.Assumptions(KERNEL, B=2.0, B0=B0, noise_std=NOISE, lam=0.01)
 
-MAKERS: dict[str, Callable[..., Any]] = {
-    "gp-ucb": lambda domain, assumed, **words: ub.GPUCB(domain, assumed, **words),
-    "robust": lambda domain, assumed, **words: ub.RobustGPUCB(domain, assumed, C=6.0, **words),
-    "fast-slow": lambda domain, assumed, **words: ub.FastSlowGPUCB(
-        domain, assumed, C=6.0, seed=3, **words
-    ),
-    "layered": lambda domain, assumed, **words: ub.LayeredGPUCB(domain, assumed, T=128, seed=3, **words),
-}
+MAKERS = algorithms(C=6.0, T=128, seed=3)
 ALL = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 

@@ -1,16 +1,21 @@
 """A reading is learned wholly or not at all, whatever goes wrong on the way."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import unbribable as ub
-from four import BUILDS, Build, told
+from contracts.members import algorithms
+from told import told
 from unbribable.decision.instance import Instance
 
 GRID = ub.Grid(np.linspace(0.0, 1.0, 100)[:, None])
 BOX = ub.Box([0.0], [1.0], n_candidates=64)
+BUILDS = algorithms(C=0.5, T=60, seed=1)
+ALL = pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
+Build = Callable[..., Any]
 
 
 def assumptions(lam: float) -> ub.Assumptions:
@@ -22,7 +27,7 @@ def assumptions(lam: float) -> ub.Assumptions:
 
 @pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
 @pytest.mark.parametrize("domain", [GRID, BOX], ids=["grid", "box"])
-@pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS.keys())
+@ALL
 def test_a_reading_that_float64_cannot_take_in_leaves_no_trace(build: Build, domain: Any) -> None:
     """At lam = 1e-15 some reading fails: of a pending query, and of a point nobody asked for."""
     algorithm = build(domain, assumptions(1e-15))
@@ -49,7 +54,7 @@ def test_a_reading_that_float64_cannot_take_in_leaves_no_trace(build: Build, dom
 
 
 @pytest.mark.parametrize("domain", [GRID, BOX], ids=["grid", "box"])
-@pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS.keys())
+@ALL
 @pytest.mark.parametrize("error", [np.linalg.LinAlgError, MemoryError, KeyboardInterrupt])
 def test_after_a_failure_the_query_is_pending_and_can_be_told_again(
     build: Build, domain: Any, error: type[BaseException], monkeypatch: pytest.MonkeyPatch
@@ -83,7 +88,7 @@ def test_after_a_failure_the_query_is_pending_and_can_be_told_again(
     np.testing.assert_array_equal(failing.ask().x, smooth.ask().x)
 
 
-@pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS.keys())
+@ALL
 def test_a_retraction_that_fails_leaves_no_trace(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     """All others are learned again for it, and if that fails, all of them."""
     algorithm = build(GRID, assumptions(0.01))

@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 
 OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit"]
 
@@ -24,12 +25,6 @@ SIGNATURES = {
     "FastSlowGPUCB": (["domain", "assumptions"], ["C", "alpha", "seed", "with_all"]),
     "LayeredGPUCB": (["domain", "assumptions"], ["T", "alpha", "seed"]),
     "MaxInformationGain": (["kernel", "X", "lam"], []),
-}
-ALGORITHMS = {
-    "GPUCB": {},
-    "RobustGPUCB": {"C": 1.0},
-    "FastSlowGPUCB": {"C": 2.0},
-    "LayeredGPUCB": {"T": 4},
 }
 METHODS = {
     "propose": ([], []),
@@ -95,8 +90,8 @@ def test_a_public_class_is_built_as_promised(name):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_an_algorithm_offers_the_promised_methods(name):
     for method, expected in METHODS.items():
-        assert parameters(getattr(getattr(ub, name), method)) == expected, method
-    algorithm = getattr(ub, name)(ub.Grid([[0.0], [1.0]]), assumptions(), **ALGORITHMS[name])
+        assert parameters(getattr(ALGORITHMS[name].kind, method)) == expected, method
+    algorithm = ALGORITHMS[name](ub.Grid([[0.0], [1.0]]), assumptions())
     assert algorithm.detected is None
     assert isinstance(algorithm.summary(), dict)
     assert isinstance(algorithm.knowledge, dict)
@@ -108,7 +103,7 @@ def test_an_algorithm_takes_every_option(name):
     domain = ub.Grid([[0.0], [1.0]])
     words = {"width": "paper", "noise": "paper", "tail": "paper", "gain": "certified"}
     words |= {"beta": 2.0, "revisit": 0.1}
-    algorithm = getattr(ub, name)(domain, assumptions(), **ALGORITHMS[name], **words)
+    algorithm = ALGORITHMS[name](domain, assumptions(), **words)
     assert algorithm.options.to_dict() == words
     assert [*algorithm.options.to_dict()] == OPTIONS
 

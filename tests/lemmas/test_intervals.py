@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 from games import Game, law, leaves, liars, random_function
 
 X = np.linspace(0.0, 1.0, 12)[:, None]
@@ -15,7 +16,7 @@ KERNEL = ub.Matern(2.5, 0.4)
 B = 4.0
 """f is large against the lies (cap 1), so that sets do shrink in a short run."""
 
-algorithms = st.sampled_from(["gp-ucb", "robust", "fast-slow", "layers"])
+kinds = st.sampled_from(list(ALGORITHMS))
 words = st.fixed_dictionaries(
     {
         "width": st.sampled_from(["exact", "capped", "paper"]),
@@ -29,17 +30,12 @@ words = st.fixed_dictionaries(
 def build(kind: str, lam: float, seed: int, options: dict[str, object]) -> ub.RobustGPUCB:
     domain = ub.Grid(X)
     assumptions = ub.Assumptions(KERNEL, B=B, B0=B, c_max=1.0, noise_std=0.1, lam=lam, delta=0.3)
-    return {
-        "gp-ucb": lambda: ub.GPUCB(domain, assumptions, **options),
-        "robust": lambda: ub.RobustGPUCB(domain, assumptions, C=3.0, **options),
-        "fast-slow": lambda: ub.FastSlowGPUCB(domain, assumptions, C=3.0, seed=seed, **options),
-        "layers": lambda: ub.LayeredGPUCB(domain, assumptions, T=40, seed=seed, **options),
-    }[kind]()
+    return ALGORITHMS[kind](domain, assumptions, C=3.0, T=40, seed=seed, **options)
 
 
 @law
 @given(
-    algorithms,
+    kinds,
     words,
     st.sampled_from([0.01, 1.0]),
     st.sampled_from(["honest", "hide", "decoy", "noise"]),
@@ -76,7 +72,7 @@ def test_intersected_bounds_are_monotone_inside_the_current_ones_and_those_insid
             before[label] = instance.ucb_bar.copy(), instance.lcb_bar.copy()
 
 
-@pytest.mark.parametrize("kind", ["robust", "fast-slow", "layers"])
+@pytest.mark.parametrize("kind", ALGORITHMS)
 def test_intersected_bounds_are_the_running_extremes_of_the_current_ones(kind: str) -> None:
     rng = np.random.default_rng(8)
     f = random_function(KERNEL, X, rng, B)

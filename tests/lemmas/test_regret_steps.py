@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 from games import Design, Game, designs, law, leaves, liars, random_function
 
 X = np.linspace(0.0, 1.0, 24)[:, None]
@@ -139,26 +140,21 @@ def test_instant_regret_of_a_layer_whose_set_holds_the_maximiser_is_at_most_two_
 
 # --- certificates: on the event, path by path -------------------------------------------------------
 
-ROBUST = {
-    "robust": lambda: ub.RobustGPUCB(ub.Grid(X), assumptions(), C=4.0),
-    "robust, revisit": lambda: ub.RobustGPUCB(ub.Grid(X), assumptions(), C=4.0, revisit=0.3),
-    "fast-slow": lambda: ub.FastSlowGPUCB(ub.Grid(X), assumptions(), C=4.0, seed=1),
-    "layers": lambda: ub.LayeredGPUCB(ub.Grid(X), assumptions(), T=60, seed=1),
-}
+ROBUST = [*((name, 0.0) for name in ALGORITHMS if name != "gp-ucb"), ("robust", 0.3)]
 
 
 @pytest.mark.parametrize("name", ["honest", "hide", "decoy", "rare", "noise"])
-@pytest.mark.parametrize("kind", ROBUST)
+@pytest.mark.parametrize(("kind", "revisit"), ROBUST)
 def test_certificates_bound_the_true_regret_whenever_the_truth_is_inside_the_valid_bounds(
-    kind: str, name: str
+    kind: str, revisit: float, name: str
 ) -> None:
     n_checked = 0
     for seed in range(3):
-        algorithm = ROBUST[kind]()
+        algorithm = ALGORITHMS[kind](ub.Grid(X), assumptions(), C=4.0, T=60, seed=1, revisit=revisit)
         world = game(20 + seed, name, C=4.0)
-        asked = {"C": 4.0} if kind == "layers" else {}
-        labels = {"robust": ["main"], "fast-slow": ["slow", "all"]}.get(kind.split(",")[0])
-        labels = labels or [f"layer-{level}" for level in range(2, algorithm.n_layers + 1)]
+        trusted = ALGORITHMS[kind].trusted
+        asked = {} if trusted else {"C": 4.0}
+        labels = trusted or [f"layer-{level}" for level in range(2, algorithm.n_layers + 1)]
         instances = [algorithm.instances[label] for label in labels]
         for t in range(60):
             world.round(algorithm)

@@ -13,6 +13,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 from unbribable.model.kernels import Kernel
 from unbribable.model.posterior import CHECK_EVERY, DRIFT_TOLERANCE, Posterior
 
@@ -476,17 +477,11 @@ class Spy(Kernel):
 
 
 @pytest.mark.parametrize(
-    "build",
-    [
-        lambda domain, assumed: ub.GPUCB(domain, assumed, beta=2.0),
-        lambda domain, assumed: ub.RobustGPUCB(domain, assumed, C=2.0),
-        lambda domain, assumed: ub.FastSlowGPUCB(domain, assumed, C=2.0, seed=1),
-        lambda domain, assumed: ub.LayeredGPUCB(domain, assumed, T=40, seed=1),
-        lambda domain, assumed: ub.GPUCB(domain, assumed, gain="certified"),
-    ],
-    ids=["gp-ucb", "robust", "fast-slow", "layered", "certified"],
+    ("name", "words"),
+    [*((name, {}) for name in ALGORITHMS), ("gp-ucb", {"beta": 2.0}), ("gp-ucb", {"gain": "certified"})],
+    ids=str,
 )
-def test_no_n_by_n_matrix_is_ever_asked_for(build: Any) -> None:
+def test_no_n_by_n_matrix_is_ever_asked_for(name: str, words: dict[str, Any]) -> None:
     """On 30 000 candidates nothing larger than m rows; memory stays a small multiple of m n."""
     n, n_rounds = 30_000, 24
     side = math.ceil(math.sqrt(n))
@@ -495,7 +490,7 @@ def test_no_n_by_n_matrix_is_ever_asked_for(build: Any) -> None:
     spy = Spy()
     assumed = ub.Assumptions(spy, B=1.0, B0=1.0, noise_std=0.1, lam=0.05)
     tracemalloc.start()
-    algorithm = build(ub.Grid(points), assumed)
+    algorithm = ALGORITHMS[name](ub.Grid(points), assumed, C=2.0, T=40, **words)
     for k in range(n_rounds):
         query = algorithm.ask()
         algorithm.tell(query, 0.1 * (k % 3))

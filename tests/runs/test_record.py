@@ -15,14 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.members import ALGORITHMS
 from games import law
 from unbribable.runs.record import FORMAT, Record
-from world.members import ADVERSARIES, GAMES, LEARNERS, T, learner, objective, play, world
+from world.members import ADVERSARIES, GAMES, T, learner, objective, play, world
 
-every_learner = pytest.mark.parametrize("who", LEARNERS)
+every_learner = pytest.mark.parametrize("who", ALGORITHMS)
 
 
-def game(who="Layered", name="flip", threat="weak", seed=0):
+def game(who="layered", name="flip", threat="weak", seed=0):
     return play(learner(who), world(ADVERSARIES[name](objective()), threat=threat), T, seed)
 
 
@@ -40,7 +41,9 @@ def assert_equal(a, b):
 
 
 @settings(law, max_examples=12)
-@given(played=st.sampled_from(GAMES), who=st.sampled_from(sorted(LEARNERS)), seed=st.integers(0, 2**63))
+@given(
+    played=st.sampled_from(GAMES), who=st.sampled_from(sorted(ALGORITHMS)), seed=st.integers(0, 2**63)
+)
 def test_a_record_comes_back_whole(tmp_path_factory, played, who, seed):
     record = game(who, *played, seed=seed)
     path = tmp_path_factory.mktemp("records") / "game.npz"
@@ -294,7 +297,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path):
 
 
 def test_one_changed_byte_anywhere_is_noticed_or_harmless(tmp_path):
-    whole = game("Robust")
+    whole = game("robust")
     path = whole.save(tmp_path / "game.npz")
     raw = path.read_bytes()
     directory = raw.index(b"PK\1\2")

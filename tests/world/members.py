@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 from unbribable.decision.algorithm import Algorithm
 from unbribable.runs.record import Record
 from unbribable.runs.simulate import simulate
@@ -70,13 +71,6 @@ ADVERSARIES: dict[str, Callable[[Objective], Adversary]] = {
         liars.WidthAware(f, kernel=KERNEL, lam=LAM), noise_std=NOISE_STD
     ),
     "instance-targeting": lambda f: liars.InstanceTargeting(liars.Flip(f), instance="slow"),
-}
-
-LEARNERS: dict[str, Callable[[Objective, int], Algorithm]] = {
-    "GP-UCB": lambda f, secret: ub.GPUCB(ub.Grid(f.X), assumptions(f)),
-    "Robust": lambda f, secret: ub.RobustGPUCB(ub.Grid(f.X), assumptions(f), C=4.0),
-    "Fast-Slow": lambda f, secret: ub.FastSlowGPUCB(ub.Grid(f.X), assumptions(f), C=4.0, seed=secret),
-    "Layered": lambda f, secret: ub.LayeredGPUCB(ub.Grid(f.X), assumptions(f), T=T, seed=secret),
 }
 
 
@@ -150,7 +144,8 @@ def play(
 
 
 def learner(name: str, f: Objective | None = None, secret: int = 0) -> Algorithm:
-    return LEARNERS[name](objective() if f is None else f, secret)
+    f = objective() if f is None else f
+    return ALGORITHMS[name](ub.Grid(f.X), assumptions(f), C=4.0, T=T, seed=secret)
 
 
 def view_of(

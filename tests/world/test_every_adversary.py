@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contracts.members import ALGORITHMS
 from games import law
 from unbribable.world import adversaries as package
 from unbribable.world.adversaries import Adversary
@@ -16,7 +17,6 @@ from unbribable.world.environment import Environment
 from world.members import (
     ADVERSARIES,
     GAMES,
-    LEARNERS,
     NOISE_STD,
     Spy,
     T,
@@ -28,9 +28,9 @@ from world.members import (
 )
 
 every_game = pytest.mark.parametrize(("name", "threat"), GAMES, ids=["-".join(g) for g in GAMES])
-every_learner = pytest.mark.parametrize("who", LEARNERS)
+every_learner = pytest.mark.parametrize("who", ALGORITHMS)
 few = settings(law, max_examples=8)
-learners = st.sampled_from(sorted(LEARNERS))
+learners = st.sampled_from(sorted(ALGORITHMS))
 seeds = st.integers(0, 2**32 - 1)
 budgets = st.one_of(st.sampled_from([0.0, 0.3, 1.0, 1e3]), st.floats(0.0, 10.0))
 caps = st.sampled_from([None, 0.2, math.inf])
@@ -94,7 +94,7 @@ def test_changing_the_adversary_leaves_noise_and_objective_unchanged(name, threa
     f = objective()
     before = f.f.copy(), f.X.copy()
     lied = play(learner(who), world(ADVERSARIES[name](f), f=f, C=C, threat=threat), seed=seed)
-    assert lied.columns["noise"].tobytes() == clean_game("GP-UCB", seed).columns["noise"].tobytes()
+    assert lied.columns["noise"].tobytes() == clean_game("gp-ucb", seed).columns["noise"].tobytes()
     assert np.array_equal(f.f, before[0])
     assert np.array_equal(f.X, before[1])
     assert np.array_equal(lied.columns["f"], f.f[lied.columns["index"]])
@@ -103,9 +103,9 @@ def test_changing_the_adversary_leaves_noise_and_objective_unchanged(name, threa
 @every_game
 def test_a_new_game_in_the_same_world_remembers_nothing(name, threat):
     environment = world(ADVERSARIES[name](objective()), threat=threat)
-    first = play(learner("Fast-Slow"), environment, seed=3)
-    play(learner("Layered"), environment, seed=4)
-    again = play(learner("Fast-Slow"), environment, seed=3)
+    first = play(learner("fast-slow"), environment, seed=3)
+    play(learner("layered"), environment, seed=4)
+    again = play(learner("fast-slow"), environment, seed=3)
     assert same_but_for_time(first, again)
     assert first.meta == again.meta
 
@@ -119,7 +119,7 @@ def test_it_answers_one_finite_lie_a_point_and_leaves_what_it_was_shown_alone(na
             return super().commit(view, rng)
 
     spy = Guarded(ADVERSARIES[name](objective()))
-    play(learner("Layered"), world(spy, threat=threat), seed=5)
+    play(learner("layered"), world(spy, threat=threat), seed=5)
     for view, wanted in zip(spy.views, spy.wanted, strict=True):
         assert wanted.shape == view.indices.shape
         assert wanted.dtype == np.float64
@@ -129,7 +129,7 @@ def test_it_answers_one_finite_lie_a_point_and_leaves_what_it_was_shown_alone(na
 @every_game
 def test_it_is_told_the_whole_outcome_of_every_round(name, threat):
     spy = Spy(ADVERSARIES[name](objective()))
-    record = play(learner("Fast-Slow", secret=1), world(spy, threat=threat), seed=6)
+    record = play(learner("fast-slow", secret=1), world(spy, threat=threat), seed=6)
     assert spy.log == ["commit", "saw"] * T
     labels = [*record.meta["instances"], None]
     for k, (index, instance, outcome) in enumerate(spy.outcomes):

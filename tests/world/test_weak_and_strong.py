@@ -6,11 +6,12 @@ import itertools
 import numpy as np
 import pytest
 
+from contracts.members import ALGORITHMS
 from unbribable.decision.draws import Seed
 from unbribable.world.adversaries import Flip, View
-from world.members import LEARNERS, Spy, T, learner, objective, play, world
+from world.members import Spy, T, learner, objective, play, world
 
-every_learner = pytest.mark.parametrize("who", LEARNERS)
+every_learner = pytest.mark.parametrize("who", ALGORITHMS)
 
 
 def game(who, threat, *, secret=0, seed=0, T=T):
@@ -56,7 +57,7 @@ def test_a_weak_adversary_commits_on_the_proposal_before_the_draw_is_made(who, m
         n_committed -= name == "tell"
         if name == "draw":
             assert n_committed == 1
-    assert ("draw" in log) == (who in ("Fast-Slow", "Layered"))
+    assert ("draw" in log) == ("seed" in ALGORITHMS[who].takes)
 
 
 @every_learner
@@ -65,7 +66,7 @@ def test_a_strong_adversary_commits_after_the_draw_and_before_the_learner_is_tol
     assert log == ["ask", "commit", "saw", "tell"] * T
 
 
-@pytest.mark.parametrize("who", ["Fast-Slow", "Layered"])
+@pytest.mark.parametrize("who", ["fast-slow", "layered"])
 def test_a_weak_adversary_sees_the_same_whatever_the_secret_seed_is_going_to_draw(who):
     """Games that were drawn alike up to round t show it the same in round t + 1, drawn alike or not."""
     games = [game(who, "weak", secret=secret, T=8) for secret in range(40)]
@@ -99,7 +100,7 @@ def test_a_weak_view_is_the_proposal_with_equal_points_put_together(who):
             assert view.probabilities[k] == pytest.approx(proposal.probabilities[atoms].sum())
             assert view.instances[k] == tuple(proposal.instances[a] for a in atoms)
             assert view.points[k].tolist() == environment.objective.X[i].tolist()
-    if who in ("Fast-Slow", "Layered"):
+    if "seed" in ALGORITHMS[who].takes:
         assert n_merged > 0
         assert any(len(view.indices) > 1 for view in spy.views)
 

@@ -1,18 +1,8 @@
-"""The four algorithms, and everything a reading changes in one."""
+"""Everything a reading changes in an algorithm."""
 
-from collections.abc import Callable
 from typing import Any
 
-import unbribable as ub
 from unbribable.decision.algorithm import Algorithm
-
-Build = Callable[[Any, ub.Assumptions], Algorithm]
-BUILDS: dict[str, Build] = {
-    "gp-ucb": lambda domain, assumed: ub.GPUCB(domain, assumed),
-    "robust": lambda domain, assumed: ub.RobustGPUCB(domain, assumed, C=0.5),
-    "fast-slow": lambda domain, assumed: ub.FastSlowGPUCB(domain, assumed, C=3.0, seed=1),
-    "layered": lambda domain, assumed: ub.LayeredGPUCB(domain, assumed, T=60, seed=1),
-}
 
 
 def told(algorithm: Algorithm) -> dict[str, Any]:
