@@ -6,7 +6,7 @@ of raw readings.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -67,6 +67,13 @@ class Belief(NamedTuple):
 
 def believe(setting: Setting, readings: list[Reading], C: float, delta: float) -> Belief:
     """Posterior and widths by dense solves on the raw readings."""
+    return believe_at(setting, readings, [C], delta)[0]
+
+
+def believe_at(
+    setting: Setting, readings: list[Reading], budgets: list[float], delta: float
+) -> list[Belief]:
+    """The same at several corruption budgets: only the shift differs."""
     K, lam = setting.K, setting.lam
     index = [reading.index for reading in readings]
     y = np.array([reading.y for reading in readings])
@@ -78,13 +85,16 @@ def believe(setting: Setting, readings: list[Reading], C: float, delta: float) -
     var = np.diag(K) - np.sum(k * weights, axis=0)
     sigma = np.sqrt(var)
     noise = noise_width(setting, readings, gram, lams, var, weights, delta)
-    if setting.width == "exact":
-        shift = np.array([worst_shift(column, C, setting.cap) for column in weights.T])
-    else:
-        lam_min = min(lams, default=lam)
-        spent = C if setting.width == "paper" else math.sqrt(C * min(C, setting.cap))
-        shift = spent / math.sqrt(lam_min) * sigma
-    return Belief(mu, sigma, noise, shift)
+    beliefs = []
+    for C in budgets:
+        if setting.width == "exact":
+            shift = np.array([worst_shift(column, C, setting.cap) for column in weights.T])
+        else:
+            lam_min = min(lams, default=lam)
+            spent = C if setting.width == "paper" else math.sqrt(C * min(C, setting.cap))
+            shift = spent / math.sqrt(lam_min) * sigma
+        beliefs.append(Belief(mu, sigma, noise, shift))
+    return beliefs
 
 
 def noise_width(
@@ -158,14 +168,19 @@ def tail_budget(setting: Setting, total: float, p: float, delta: float) -> float
 
 
 class Instance:
-    """Holds changing state: raw readings, and the belief at every tick of its clock."""
+    """Holds changing state: raw readings, and the belief at every tick of its clock.
 
-    def __init__(self, setting: Setting, C: float, delta: float) -> None:
+    The clock may begin late: the readings given at the start make one belief, the first.
+    """
+
+    def __init__(
+        self, setting: Setting, C: float, delta: float, readings: Sequence[Reading] = ()
+    ) -> None:
         self.setting = setting
         self.C = C
         self.delta = delta
-        self.readings: list[Reading] = []
-        self.history = [believe(setting, [], C, delta)]
+        self.readings = list(readings)
+        self.history = [believe(setting, self.readings, C, delta)]
         self._intersect()
 
     @property
@@ -175,8 +190,12 @@ class Instance:
 
     def learn(self, reading: Reading) -> None:
         """Add a reading and solve everything anew."""
+        self.tick(reading, believe(self.setting, [*self.readings, reading], self.C, self.delta))
+
+    def tick(self, reading: Reading, belief: Belief) -> None:
+        """Add a reading and the belief after it."""
         self.readings.append(reading)
-        self.history.append(believe(self.setting, self.readings, self.C, self.delta))
+        self.history.append(belief)
         self._intersect()
 
     def ucb(self, alpha: float) -> np.ndarray:
@@ -209,6 +228,33 @@ class Instance:
         return choice
 
 
+class Shared:
+    """Holds changing state: every reading, believed at the corruption budgets of several levels.
+
+    A level is an Instance of all readings whose clock begins when the level does.
+    """
+
+    def __init__(self, setting: Setting, delta: float) -> None:
+        self.setting = setting
+        self.delta = delta
+        self.readings: list[Reading] = []
+        self.levels: list[Instance] = []
+
+    def begin(self, C: float) -> Instance:
+        """One level more, from its current bounds on."""
+        level = Instance(self.setting, C, self.delta, self.readings)
+        self.levels.append(level)
+        return level
+
+    def learn(self, reading: Reading) -> None:
+        """Add a reading to every level."""
+        self.readings.append(reading)
+        budgets = [level.C for level in self.levels]
+        beliefs = believe_at(self.setting, self.readings, budgets, self.delta)
+        for level, belief in zip(self.levels, beliefs, strict=True):
+            level.tick(reading, belief)
+
+
 class Atom(NamedTuple):
     """One atom of a proposal; `scores` is what `index` maximises, -inf where not allowed."""
 
@@ -221,10 +267,11 @@ class Atom(NamedTuple):
 
 @dataclass
 class Play:
-    """A round that was asked: which point, who learned, the player's lower bound at the choice."""
+    """A round that was asked: which point, who learned and played, its lower bound at the choice."""
 
     index: int
     learner: str | None
+    player: str
     lcb: float
 
 
@@ -274,13 +321,13 @@ class Algorithm:
         """The proposal of the next round, in the order of the draw."""
         raise NotImplementedError
 
-    def after(self, learner: str) -> bool:
+    def after(self, learner: str | None) -> bool:
         """What follows an update; returns whether the assumptions are refuted."""
         raise NotImplementedError
 
-    def learners(self, learner: str) -> list[Instance]:
+    def learners(self, learner: str | None) -> Sequence[Instance | Shared]:
         """Who learns."""
-        return [self.instances[learner]]
+        return [] if learner is None else [self.instances[learner]]
 
     def ask(self) -> Atom:
         """Draw the next round's atom."""
@@ -298,28 +345,48 @@ class Algorithm:
         self, atom: Atom, y: float, *, index: int | None = None, noise_std: float | None = None
     ) -> None:
         """Take in a reading of the atom drawn (of candidate `index`, where that differs)."""
-        s = self.setting
         i = atom.index if index is None else index
         belief = self.instances[atom.player].now
-        self.plays.append(Play(i, atom.learner, belief.mu[i] - belief.width[i]))
-        if atom.learner is None:
+        self.plays.append(Play(i, atom.learner, atom.player, belief.mu[i] - belief.width[i]))
+        self.learn(atom.learner, i, y, noise_std)
+
+    def give(self, index: int, y: float, *, noise_std: float | None = None) -> None:
+        """Take in a reading nobody asked for: a round in which only who learns is drawn."""
+        self.learn(self.ask().learner, index, y, noise_std)
+
+    def learn(self, learner: str | None, i: int, y: float, noise_std: float | None) -> None:
+        """Let whoever is to learn in this round do so, and see what follows."""
+        s = self.setting
+        learners = self.learners(learner)
+        if not learners:
             return
         own = s.noise_std if noise_std is None else noise_std
         lam = s.lam if noise_std is None else s.lam * (noise_std / s.noise_std) ** 2
-        for instance in self.learners(atom.learner):
+        for instance in learners:
             instance.learn(Reading(i, y, lam, own))
-        is_refuted = self.after(atom.learner)
+        is_refuted = self.after(learner)
         if is_refuted and self.refuted is None:
             self.refuted = self.t
 
     def valid(self, labels: list[str]) -> Bounds:
         """The intersection of these instances' bounds."""
         s = self.setting
-        upper = np.min([self.instances[label].ucb_bar for label in labels], axis=0)
-        lower = np.max([self.instances[label].lcb_bar for label in labels], axis=0)
+        upper = np.min([self.named(label).ucb_bar for label in labels], axis=0)
+        lower = np.max([self.named(label).lcb_bar for label in labels], axis=0)
         is_crossed = np.any(np.maximum(lower, -s.B0) > np.minimum(upper, s.B0) + s.tolerance)
         is_refuted = bool(is_crossed) or self.refuted is not None
         return Bounds(upper, lower, s.B0, is_refuted or s.beta is not None, self.plays, is_refuted)
+
+    def named(self, label: str) -> Instance:
+        """The instance of that name."""
+        return self.instances[label]
+
+    def is_crossing(self, labels: list[str]) -> bool:
+        """Whether these instances' bounds together leave some candidate no value."""
+        s = self.setting
+        bounds = self.valid(labels)
+        lower, upper = np.maximum(bounds.lower, -s.B0), np.minimum(bounds.upper, s.B0)
+        return bool(np.any(lower > upper + s.tolerance))
 
     def trusted(self, threat: str, C: float | None = None) -> list[str]:
         """The instances valid for the threat."""
@@ -344,7 +411,7 @@ class OneInstance(Algorithm):
         index = main.revisit(scores, 1.0, np.ones(len(scores), dtype=bool))
         return [Atom(index, 1.0, "main", "main", scores)]
 
-    def after(self, learner: str) -> bool:
+    def after(self, learner: str | None) -> bool:
         return self.instances["main"].is_crossed
 
     def trusted(self, threat: str, C: float | None = None) -> list[str]:
@@ -352,21 +419,32 @@ class OneInstance(Algorithm):
 
 
 class FastSlow(Algorithm):
-    """Algorithm 2."""
+    """Algorithm 2; `share` and `trust` are its dials, 1 and 0 in the paper."""
 
     def __init__(
-        self, setting: Setting, C: float, seed: int, alpha: float = 2.0, with_all: bool = False
+        self,
+        setting: Setting,
+        C: float,
+        seed: int,
+        alpha: float = 2.0,
+        with_all: bool = False,
+        share: float = 1.0,
+        trust: float = 0.0,
     ) -> None:
+        assert 0.0 < share <= 1.0
+        assert 0.0 <= trust <= C
         super().__init__(setting, seed)
         self.alpha = alpha
         self.with_all = with_all
-        self.p = min(1.0, 1.0 / C)
-        share = setting.delta / 5.0
-        slow = C if C <= 1.0 else tail_budget(setting, C, self.p, share)
+        self.p = min(1.0, share / C)
+        delta = setting.delta / 5.0
+        slow = C if self.p >= 1.0 else tail_budget(setting, C, self.p, delta)
+        if share < 1.0:
+            slow = min(C, slow)  # at share = 1 the paper's tail stands as printed, even above C
         self.instances = {
-            "fast": Instance(setting, 0.0, share),
-            "slow": Instance(setting, slow, share),
-            "all": Instance(setting, C, share),
+            "fast": Instance(setting, trust, delta),
+            "slow": Instance(setting, slow, delta),
+            "all": Instance(setting, C, delta),
         }
 
     def robust(self) -> tuple[np.ndarray, np.ndarray]:
@@ -397,10 +475,10 @@ class FastSlow(Algorithm):
             atoms.append(Atom(index, 1.0 - self.p, "fast", "fast", scores))
         return atoms
 
-    def learners(self, learner: str) -> list[Instance]:
+    def learners(self, learner: str | None) -> Sequence[Instance | Shared]:
         return [self.instances[label] for label in dict.fromkeys([learner, "all"])]
 
-    def after(self, learner: str) -> bool:
+    def after(self, learner: str | None) -> bool:
         _, lower = self.robust()
         if np.min(self.instances["fast"].ucb_bar - lower) < -self.setting.tolerance:
             self.detected = self.t if self.detected is None else self.detected
@@ -411,19 +489,53 @@ class FastSlow(Algorithm):
 
 
 class Layered(Algorithm):
-    """Algorithm 3."""
+    """Algorithm 3, or with `with_all` the layers that share their readings.
 
-    def __init__(self, setting: Setting, T: int, seed: int, alpha: float = 2.0) -> None:
+    Then "all-l" holds every reading and allows for 2^l, whoever played. With `C` in place of `T` the
+    layers share and end at the first level that covers C; C must exceed 2 (see `layered_for`).
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        T: int | None = None,
+        seed: int | None = None,
+        alpha: float = 2.0,
+        with_all: bool = False,
+        C: float | None = None,
+    ) -> None:
         super().__init__(setting, seed)
         self.alpha = alpha
-        self.n_layers = max(1, math.ceil(math.log2(T)))
-        share = setting.delta / (4.0 * (1.0 + math.log2(T)))
+        self.with_all = with_all
+        if C is None:
+            assert T is not None
+            self.n_layers = max(1, math.ceil(math.log2(T)))
+        else:
+            assert T is None
+            assert with_all
+            assert C > 2.0
+            self.n_layers = math.ceil(math.log2(C))
+        if with_all:
+            share = setting.delta / (2.0 * (2.0 * self.n_layers + 1.0))
+        else:
+            share = setting.delta / (4.0 * (1.0 + math.log2(T)))
+        self.share = share
         self.probabilities = [2.0**-level for level in range(1, self.n_layers + 1)]
         self.probabilities[0] += 1.0 - sum(self.probabilities)
+        self.budgets = [2.0**level for level in range(1, self.n_layers + 1)]
+        if C is not None:
+            self.budgets[-1] = C
         self.labels = [f"layer-{level}" for level in range(1, self.n_layers + 1)]
-        for level, (label, p) in enumerate(zip(self.labels, self.probabilities, strict=True), start=1):
-            budget = tail_budget(setting, 2.0**level, p, share)
+        for label, total, p in zip(self.labels, self.budgets, self.probabilities, strict=True):
+            budget = tail_budget(setting, total, p, share)
+            if total == C:
+                budget = min(C, budget)
             self.instances[label] = Instance(setting, budget, share)
+        self.shared: Shared | None = None
+        if with_all:
+            self.shared = Shared(setting, share)
+            for level, total in enumerate(self.budgets, start=1):
+                self.instances[f"all-{level}"] = self.shared.begin(total)
         n = len(setting.K)
         self.maximisers = [np.ones(n, dtype=bool) for _ in range(self.n_layers)]
 
@@ -448,28 +560,156 @@ class Layered(Algorithm):
             atoms.append(Atom(index, self.probabilities[k], learner, self.labels[player], scores))
         return atoms
 
-    def after(self, learner: str) -> bool:
-        k = self.labels.index(learner)
-        layer = self.instances[learner]
-        may_be_best = layer.ucb_bar >= layer.lcb_bar.max() - self.setting.tolerance
-        self.maximisers[k] = self.maximisers[k] & may_be_best
-        for i in range(k):
-            self.maximisers[i] = self.maximisers[i] & self.maximisers[k]
-        return self.instances[self.labels[-1]].is_crossed or not self.maximisers[-1].any()
+    def learners(self, learner: str | None) -> Sequence[Instance | Shared]:
+        layers = super().learners(learner)
+        return layers if self.shared is None else [*layers, self.shared]
+
+    def level_bounds(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Upper and lower bounds by which level k rules candidates out."""
+        layer = self.instances[self.labels[k]]
+        if not self.with_all:
+            return layer.ucb_bar, layer.lcb_bar
+        every = self.instances[f"all-{k + 1}"]
+        return np.minimum(layer.ucb_bar, every.ucb_bar), np.maximum(layer.lcb_bar, every.lcb_bar)
+
+    def after(self, learner: str | None) -> bool:
+        levels = range(self.n_layers) if self.with_all else [self.labels.index(learner)]
+        for k in levels:
+            upper, lower = self.level_bounds(k)
+            may_be_best = upper >= lower.max() - self.setting.tolerance
+            self.maximisers[k] = self.maximisers[k] & may_be_best
+            for i in range(k):
+                self.maximisers[i] = self.maximisers[i] & self.maximisers[k]
+        upper, lower = self.level_bounds(self.n_layers - 1)
+        is_crossed = bool(np.any(lower > upper + self.setting.tolerance))
+        return is_crossed or not self.maximisers[-1].any()
+
+    def covering(self, C: float) -> int:
+        """The lowest level, counted from 0, whose budget is at least C."""
+        return min(k for k, budget in enumerate(self.budgets) if budget >= C)
 
     def trusted(self, threat: str, C: float | None = None) -> list[str]:
         if threat == "strong":
-            return [label for label in self.labels if self.instances[label].C >= C]
+            layers = [label for label in self.labels if self.instances[label].C >= C]
+            return [*layers, f"all-{self.covering(C) + 1}"] if self.with_all else layers
         if C is not None:
-            return self.labels[max(1, math.ceil(math.log2(C))) - 1 :]
+            return self.from_level(self.covering(C))
         for k in range(self.n_layers):
-            if not self.is_crossing(self.labels[k:]):
-                return self.labels[k:]
-        return self.labels[-1:]
+            if not self.is_crossing(self.from_level(k)):
+                return self.from_level(k)
+        return self.from_level(self.n_layers - 1)
 
-    def is_crossing(self, labels: list[str]) -> bool:
-        """Whether these layers' bounds together leave some candidate no value."""
-        s = self.setting
-        bounds = self.valid(labels)
-        lower, upper = np.maximum(bounds.lower, -s.B0), np.minimum(bounds.upper, s.B0)
-        return bool(np.any(lower > upper + s.tolerance))
+    def from_level(self, k: int) -> list[str]:
+        """What holds against a weak adversary if level k covers the corruption."""
+        return [*self.labels[k:], f"all-{k + 1}"] if self.with_all else self.labels[k:]
+
+
+def layered_for(setting: Setting, C: float, seed: int, alpha: float = 2.0) -> Algorithm:
+    """The sharing layers for a known C: up to C = 2 there is one level, which is Algorithm 1."""
+    if C <= 2.0:
+        return OneInstance(setting, C)
+    return Layered(setting, seed=seed, alpha=alpha, with_all=True, C=C)
+
+
+def turn(t: int) -> int:
+    """The level whose turn round t is: 1 2 1 3 1 2 1 4 ..., from t = 1."""
+    level = 1
+    while t % 2 == 0:
+        t //= 2
+        level += 1
+    return level
+
+
+class Ladder(Algorithm):
+    """One posterior of all readings, read at the budgets unit * 2^l; the levels play in turn.
+
+    A turn is a round that was asked for: a reading nobody asked for takes none.
+    """
+
+    def __init__(self, setting: Setting, unit: float) -> None:
+        assert math.isfinite(setting.cap)
+        super().__init__(setting)
+        self.unit = unit
+        self.n_asked = 0
+        self.shared = Shared(setting, setting.delta)
+        self.maximisers: list[np.ndarray] = []
+
+    def budget(self, level: int) -> float:
+        """What a level, from 1, allows for."""
+        return self.unit * 2.0**level
+
+    def begin(self) -> None:
+        """The next level begins, with every candidate and its current bounds."""
+        level = len(self.maximisers) + 1
+        self.instances[f"level-{level}"] = self.shared.begin(self.budget(level))
+        self.maximisers.append(np.ones(len(self.setting.K), dtype=bool))
+
+    def ask(self) -> Atom:
+        self.n_asked += 1
+        while len(self.maximisers) < turn(self.n_asked):
+            self.begin()
+        if self.refuted is None and not any(among.any() for among in self.maximisers):
+            self.begin()
+        return super().ask()
+
+    def atoms(self) -> list[Atom]:
+        top = len(self.maximisers)
+        non_empty = [
+            level for level in range(turn(self.n_asked), top + 1) if self.maximisers[level - 1].any()
+        ]
+        if non_empty:
+            level = non_empty[0]
+            allowed = self.maximisers[level - 1]
+        else:  # refuted
+            level = top
+            allowed = np.ones(len(self.setting.K), dtype=bool)
+        player = self.instances[f"level-{level}"]
+        scores = player.ucb(1.0)
+        index = player.revisit(scores, 1.0, allowed)
+        return [Atom(index, 1.0, "main", f"level-{level}", np.where(allowed, scores, -np.inf))]
+
+    def give(self, index: int, y: float, *, noise_std: float | None = None) -> None:
+        self.t += 1
+        self.learn("main", index, y, noise_std)
+
+    def learners(self, learner: str | None) -> Sequence[Instance | Shared]:
+        return [self.shared]
+
+    def after(self, learner: str | None) -> bool:
+        for k, level in enumerate(self.shared.levels):
+            may_be_best = level.ucb_bar >= level.lcb_bar.max() - self.setting.tolerance
+            self.maximisers[k] = self.maximisers[k] & may_be_best
+        # A level that allows for a lie of c_max in every reading covers whatever was told.
+        most = self.setting.cap * len(self.shared.readings)
+        return any(
+            most <= level.C and (level.is_crossed or not among.any())
+            for level, among in zip(self.shared.levels, self.maximisers, strict=True)
+        )
+
+    def covering(self, C: float) -> int:
+        """The lowest level, from 1, whose budget is at least C."""
+        level = 1
+        while self.budget(level) < C:
+            level += 1
+        return level
+
+    def named(self, label: str) -> Instance:
+        """The level of that name; one that has not begun as if it began now."""
+        if label in self.instances:
+            return self.instances[label]
+        level = int(label.removeprefix("level-"))
+        return Instance(self.setting, self.budget(level), self.setting.delta, self.shared.readings)
+
+    def trusted(self, threat: str, C: float | None = None) -> list[str]:
+        level = 1
+        if C is not None:
+            level = self.covering(C)
+        else:  # the lowest level that the readings are consistent with
+            while self.is_crossing([f"level-{level}"]) and self.refuted is None:
+                level += 1
+        return [f"level-{level}"]
+
+    def best_when_chosen(self, labels: list[str]) -> int:
+        lowest = int(labels[0].removeprefix("level-"))
+        plays = [play for play in self.plays if int(play.player.removeprefix("level-")) >= lowest]
+        return max(plays, key=lambda play: play.lcb).index
