@@ -680,11 +680,8 @@ class Ladder(Algorithm):
             may_be_best = level.ucb_bar >= level.lcb_bar.max() - self.setting.tolerance
             self.maximisers[k] = self.maximisers[k] & may_be_best
         # A level that allows for a lie of c_max in every reading covers whatever was told.
-        most = self.setting.cap * len(self.shared.readings)
-        return any(
-            most <= level.C and (level.is_crossed or not among.any())
-            for level, among in zip(self.shared.levels, self.maximisers, strict=True)
-        )
+        level = self.covering(self.setting.cap * len(self.shared.readings))
+        return self.is_crossing([f"level-{level}"])
 
     def covering(self, C: float) -> int:
         """The lowest level, from 1, whose budget is at least C."""
@@ -713,3 +710,38 @@ class Ladder(Algorithm):
         lowest = int(labels[0].removeprefix("level-"))
         plays = [play for play in self.plays if int(play.player.removeprefix("level-")) >= lowest]
         return max(plays, key=lambda play: play.lcb).index
+
+
+def ladder_theorem(
+    setting: Setting, unit: float, C: float, T: int, gamma: float, gamma_before: float
+) -> float:
+    """The ladder's bound on the regret of T rounds, if the corruption is C; lam = 1.
+
+    2 sqrt(4 gamma_T) sqrt(sum_{l > l*} N_l a_l^2 + (N_{l*} (2^{l*} - 1)^2 + sum_{l < l*} N_l) a_{l*}^2)
+    + 2 B0 (2^{l*-1} - 1), with a_l = b + sqrt(b_l min(b_l, c_max)) and N_l = floor(T/2^l + 1/2).
+    `gamma` is the gain of T readings, `gamma_before` that of T - 1.
+    """
+    assert setting.lam == 1.0
+    delta = setting.delta / 2.0 if setting.noise == "tight" else setting.delta
+    b = setting.B + setting.noise_std * math.sqrt(2.0 * (gamma_before + math.log(1.0 / delta)))
+
+    def a(level: int) -> float:
+        budget = unit * 2.0**level
+        return b + math.sqrt(budget * min(budget, setting.cap))
+
+    robust = 1
+    while unit * 2.0**robust < C:
+        robust += 1
+    total = 0.0
+    level = 1
+    while 2 ** (level - 1) <= T:
+        n_rounds = math.floor(T / 2**level + 0.5)
+        if level > robust:
+            total += n_rounds * a(level) ** 2
+        elif level == robust:
+            total += n_rounds * (2**robust - 1) ** 2 * a(robust) ** 2
+        else:
+            total += n_rounds * a(robust) ** 2
+        level += 1
+    value = 2.0 * math.sqrt(4.0 * gamma) * math.sqrt(total)
+    return value + 2.0 * setting.B0 * (2.0 ** (robust - 1) - 1.0)
