@@ -78,6 +78,21 @@ def test_matern_falls_from_one_to_zero_without_a_jump(nu: float) -> None:
     assert 0.0 <= values[-1] < 1e-6
 
 
+@pytest.mark.parametrize("kernel", [ub.SquaredExponential(0.3), ub.Matern(0.8, SCALES)], ids=repr)
+def test_a_scaled_kernel_is_that_of_the_unit_cube_on_a_box(kernel: Any) -> None:
+    """Wherever the box lies; on a cube of side 1 the kernel itself."""
+    low, side = np.array([3.0, -1.0, 0.0]), np.array([2.0, 0.1, 7.0])
+    U = np.random.default_rng(2).random((9, 3))
+    found = kernel.scaled(side)(low + side * U, low + side * U)
+    np.testing.assert_allclose(found, kernel(U, U), rtol=1e-9, atol=1e-12)
+    assert kernel.scaled(np.ones(3)) is kernel
+
+
+def test_only_a_stationary_kernel_can_be_scaled() -> None:
+    with pytest.raises(TypeError, match=r"only a stationary kernel can be scaled, got Linear"):
+        ub.Linear(3.0).scaled(np.array([2.0]))
+
+
 # --- gradients --------------------------------------------------------------------------------------
 
 

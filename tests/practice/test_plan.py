@@ -14,7 +14,8 @@ import unbribable as ub
 from games import law
 from practice.scripted import ASSUMED, assert_refused
 from unbribable.decision.units import Units
-from unbribable.practice.plan import Plan, kernel_from_plain, kernel_to_plain
+from unbribable.model.kernels import Kernel
+from unbribable.practice.plan import Plan
 
 # --- plans ---------------------------------------------------------------------------------------
 
@@ -59,17 +60,17 @@ def test_a_plan_comes_back_from_json(plan: Plan) -> None:
     ids=repr,
 )
 def test_a_kernel_of_ours_comes_back_from_json(kernel: Any) -> None:
-    assert kernel_from_plain(json.loads(json.dumps(kernel_to_plain(kernel)))) == kernel
+    assert Kernel.from_plain(json.loads(json.dumps(kernel.to_plain()))) == kernel
 
 
 def test_a_kernel_derived_from_ours_is_not_taken_for_ours() -> None:
     class Derived(ub.SquaredExponential):
         """Another function under the same fields."""
 
-    plain = kernel_to_plain(Derived(0.1))
+    plain = Derived(0.1).to_plain()
     assert plain["kind"] == "custom"
     with pytest.raises(ValueError, match="a kernel of your own has to be given again"):
-        kernel_from_plain(plain)
+        Kernel.from_plain(plain)
 
 
 @pytest.mark.parametrize(
@@ -121,11 +122,11 @@ REFUSED: dict[str, Row] = {
         ("assumptions say ['kernel', 'noise_std', 'B'] already",),
     ),
     "another kind of kernel": (
-        lambda: kernel_from_plain({"kind": "Periodic", "lengthscale": 1.0}),
+        lambda: Kernel.from_plain({"kind": "Periodic", "lengthscale": 1.0}),
         ValueError,
         ("SquaredExponential, Matern, Linear", "'Periodic'"),
     ),
-    "no kind of kernel": (lambda: kernel_from_plain({}), ValueError, ("a stored kernel must be", "{}")),
+    "no kind of kernel": (lambda: Kernel.from_plain({}), ValueError, ("a stored kernel must be", "{}")),
     "a stored plan of another run": (
         lambda: Plan.from_plain({**Plan(9).to_plain(), "corruption": -1.0}),
         ValueError,

@@ -1,7 +1,8 @@
-"""Kernels with k(x, x) <= 1; rows are computed on demand, never an n x n matrix by itself."""
+"""Kernels with k(x, x) <= 1. A kernel computes the rows asked for, never an n x n matrix by itself."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,15 @@ from unbribable.model.checks import Floats
 Scale = float | tuple[float, ...]
 
 _DIFFERENCE = 1e-6
-"""Step of the central differences that stand in where a kernel does not say its gradient."""
+"""Step of the differences that stand in for a derivative which a kernel does not give."""
 
 _IN_CACHE = 1 << 16
-"""Values computed at once: what is needed on the way then stays near the processor."""
+"""Values computed at once, so that intermediate results stay in the processor's cache."""
 
 
 def check_scale(name: str, value: Any) -> Scale:
     """A positive number, or one positive number per coordinate, as plain hashable data."""
-    if not isinstance(value, list | tuple | np.ndarray) or (
-        isinstance(value, np.ndarray) and not value.ndim
-    ):
+    if not isinstance(value, list | tuple) and not getattr(value, "ndim", 0):
         return checks.real(name, value, above=0.0)
     entries = checks.array(name, value, ndim=1)
     if not len(entries):
@@ -42,6 +41,13 @@ def _divide(X: Floats, scale: Scale) -> Floats:
     return scaled
 
 
+def _differences(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """Central differences at x of a function of (d, d) points; the last axis is the coordinate."""
+    steps = _DIFFERENCE * np.eye(len(x))
+    values: Floats = (function(x + steps) - function(x - steps)) / (2.0 * _DIFFERENCE)
+    return values
+
+
 class Kernel(ABC):
     """Abstract. A positive definite function on pairs of points."""
 
@@ -56,24 +62,13 @@ class Kernel(ABC):
     def gradient(self, X: Floats, x: Floats) -> Floats:
         """The derivatives of k(X[i], x) in x, shape (len(X), d).
 
-        Here by central differences, so that a kernel needs no more than its values; ours say more.
+        By differences unless overridden, so that a kernel of your own needs only its values.
         """
-        at = self._around(x)
-        values: Floats = (self(X, at[::2]) - self(X, at[1::2])) / (2.0 * _DIFFERENCE)
-        return values
+        return _differences(lambda at: self(X, at), x)
 
     def diag_gradient(self, x: Floats) -> Floats:
-        """The derivatives of k(x, x), shape (d,); by central differences as `gradient`."""
-        at = self._around(x)
-        values: Floats = (self.diag(at[::2]) - self.diag(at[1::2])) / (2.0 * _DIFFERENCE)
-        return values
-
-    @staticmethod
-    def _around(x: Floats) -> Floats:
-        steps = np.repeat(np.eye(len(x)), 2, axis=0) * _DIFFERENCE
-        steps[1::2] *= -1.0
-        around: Floats = x + steps
-        return around
+        """The derivatives of k(x, x), shape (d,)."""
+        return _differences(self.diag, x)
 
     def rank(self, X: Floats) -> int | None:
         """Number of features that span the kernel on X, where it is finite and known."""
@@ -94,6 +89,40 @@ class Kernel(ABC):
                 f"for {self!r}; multiply its scale by {np.sqrt(diag[worst]):.6g} or more"
             )
 
+    def scaled(self, side: Floats) -> "Kernel":
+        """This kernel of the unit cube on a box with these sides, wherever the box lies.
+
+        Raises:
+            TypeError: The kernel is not a function of the distance.
+        """
+        if np.all(side == 1.0):
+            return self
+        raise TypeError(f"only a stationary kernel can be scaled, got {self!r}")
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON-able: one of `KERNELS` by kind and fields, any other by its repr."""
+        kind = type(self)
+        if KERNELS.get(kind.__name__) is not kind:
+            return {"kind": "custom", "repr": repr(self)}
+        fields = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+        return {"kind": kind.__name__, **fields}
+
+    @staticmethod
+    def from_plain(plain: Mapping[str, Any]) -> "Kernel":
+        """Back from `to_plain`.
+
+        Raises:
+            ValueError: It is not one of `KERNELS`.
+        """
+        fields = dict(plain)
+        kind = fields.pop("kind", None)
+        if kind not in KERNELS:
+            raise ValueError(
+                f"a stored kernel must be one of {', '.join(KERNELS)}, got {plain!r}; "
+                "a kernel of your own has to be given again"
+            )
+        return KERNELS[kind](**fields)
+
 
 class Stationary(Kernel):
     """Abstract. A kernel that is a function of the scaled distance, with k(x, x) = 1."""
@@ -103,6 +132,20 @@ class Stationary(Kernel):
     @abstractmethod
     def of_squared_distance(self, r2: Floats) -> Floats:
         """The kernel's value at squared scaled distance r2; 1 at r2 = 0."""
+
+    def slope_of_squared_distance(self, r2: Floats) -> Floats:
+        """The derivative of `of_squared_distance` in r2; any finite value where there is none.
+
+        By differences unless overridden.
+        """
+        low, high = np.maximum(r2 - _DIFFERENCE, 0.0), r2 + _DIFFERENCE
+        return (self.of_squared_distance(high) - self.of_squared_distance(low)) / (high - low)
+
+    def scaled(self, side: Floats) -> "Stationary":
+        if np.all(side == 1.0):
+            return self
+        lengthscale = tuple(np.asarray(self.lengthscale) * side)
+        return replace(self, lengthscale=lengthscale)  # type: ignore[type-var]
 
     def __call__(self, X: Floats, other: Floats) -> Floats:
         X, other = _divide(X, self.lengthscale), _divide(other, self.lengthscale)
@@ -117,14 +160,6 @@ class Stationary(Kernel):
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(len(X))
-
-    def slope_of_squared_distance(self, r2: Floats) -> Floats:
-        """The derivative of `of_squared_distance` in r2; any finite value where there is none.
-
-        Here by differences, so that a kernel needs no more than its values; ours say more.
-        """
-        low, high = np.maximum(r2 - _DIFFERENCE, 0.0), r2 + _DIFFERENCE
-        return (self.of_squared_distance(high) - self.of_squared_distance(low)) / (high - low)
 
     def gradient(self, X: Floats, x: Floats) -> Floats:
         difference = _divide(x[None, :] - X, self.lengthscale)
@@ -202,17 +237,16 @@ class Matern(Stationary):
 
 
 def matern_by_bessel(nu: float, s: Floats) -> Floats:
-    """2^(1-nu) / Gamma(nu) * s^nu * K_nu(s), in logarithms.
+    """2^(1-nu) / Gamma(nu) * s^nu * K_nu(s), computed in logarithms.
 
     Where K_nu overflows (s near 0 for this nu), the ascending series
-    sum_j (s^2/4)^j / (j! (1-nu)(2-nu)...(j-nu)) of the same function stands in: there the
-    other half of K_nu is below 1e-300.
+    sum_j (s^2/4)^j / (j! (1-nu)(2-nu)...(j-nu)) takes its place; what that leaves out of K_nu is below
+    1e-300 there.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         bessel = kve(nu, s)
         log_value = (1.0 - nu) * np.log(2.0) - gammaln(nu) + nu * np.log(s) + np.log(bessel) - s
-    series = np.ones_like(s)
-    term = np.ones_like(s)
+    series = term = np.ones_like(s)
     for j in range(1, min(30, int(np.ceil(nu)))):
         term = term * (s * s / 4.0) / (j * (j - nu))
         series = series + term
@@ -222,9 +256,9 @@ def matern_by_bessel(nu: float, s: Floats) -> Floats:
 def _matern_of_large_nu(nu: float, r2: Floats) -> Floats:
     """The same function for large nu, where K_nu itself overflows.
 
-    Debye's uniform expansion of K_nu(nu z), z = r sqrt(2 / nu), over Stirling's series of Gamma(nu):
-    with w = sqrt(1 + z^2) all that is large cancels, and ln k = nu (1 - w + ln((1 + w) / 2)) -
-    ln(w) / 2 + O(1 / nu). The terms kept leave an error below 1e-10 for nu > 100.
+    Debye's uniform expansion of K_nu(nu z), z = r sqrt(2 / nu), over Stirling's series of Gamma(nu).
+    With w = sqrt(1 + z^2) everything large cancels: ln k = nu (1 - w + ln((1 + w) / 2)) - ln(w) / 2 +
+    O(1 / nu). With the terms kept the error is below 1e-10 for nu > 100.
     """
     z2 = 2.0 * r2 / nu
     w = np.sqrt(1.0 + z2)
@@ -271,3 +305,7 @@ class Linear(Kernel):
 
     def rank(self, X: Floats) -> int | None:
         return int(np.linalg.matrix_rank(_divide(X, self.scale)))
+
+
+KERNELS: dict[str, type[Kernel]] = {kind.__name__: kind for kind in (SquaredExponential, Matern, Linear)}
+"""The kernels that can be stored and read back, by name."""

@@ -19,7 +19,7 @@ from unbribable.decision.units import Units
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
-from unbribable.model.kernels import Matern, SquaredExponential
+from unbribable.model.kernels import Stationary
 from unbribable.practice.fitted import Fitted, Model
 from unbribable.practice.plan import SHARE, UNKNOWN, Plan
 from unbribable.practice.scout import Scout
@@ -85,10 +85,10 @@ class Engine:
                 )
         if plan.kernel is not None:
             self._start.check_kernel(plan.kernel)
-            if isinstance(domain, Grid) and not isinstance(plan.kernel, Matern | SquaredExponential):
+            if isinstance(domain, Grid) and not isinstance(plan.kernel, Stationary):
                 raise TypeError(
-                    "kernel on a Grid must be a Matern or a SquaredExponential, any other one needs "
-                    f"assumptions=..., got kernel={plan.kernel!r}"
+                    "kernel on a Grid must be stationary, like a Matern or a SquaredExponential; any "
+                    f"other one needs assumptions=..., got kernel={plan.kernel!r}"
                 )
         self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
         self._fitted_at = self._counted = -1

@@ -7,7 +7,6 @@ import numpy as np
 
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
-from unbribable.model.kernels import Kernel, Matern, SquaredExponential
 from unbribable.practice.plan import DELTA, Plan
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.fitting import Fit, Fitting
@@ -83,7 +82,7 @@ class Fitted:
         return Fitting(
             self._U[kept],
             self._y[kept],
-            kernel=None if kernel is None else scaled(kernel, 1.0 / self._side),
+            kernel=None if kernel is None else kernel.scaled(1.0 / self._side),
             noise_std=self._plan.noise_std,
             center=center,
         )
@@ -99,7 +98,7 @@ class Fitted:
             B0 = B if is_bound else B0
         limit = B0 + N_SIGMA * noise_std
         assumptions = Assumptions(
-            plan.kernel or scaled(found.kernel, self._side),
+            plan.kernel or found.kernel.scaled(self._side),
             B=B,
             B0=B0,
             noise_std=noise_std,
@@ -138,13 +137,3 @@ def thinned(U: Floats) -> list[int]:
     if len(kept) > N_FITTED:
         kept = [kept[k] for k in np.linspace(0, len(kept) - 1, N_FITTED).astype(int)]
     return kept
-
-
-def scaled(kernel: Kernel, side: Floats) -> Kernel:
-    """A kernel of the unit cube on a box with these sides."""
-    if np.all(side == 1.0):
-        return kernel
-    if isinstance(kernel, Matern):
-        return Matern(kernel.nu, tuple(np.asarray(kernel.lengthscale) * side))
-    assert isinstance(kernel, SquaredExponential)  # others were refused on a Grid
-    return SquaredExponential(tuple(np.asarray(kernel.lengthscale) * side))

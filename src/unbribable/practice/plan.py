@@ -1,13 +1,13 @@
 """What a run is about, before any reading: plain values that can be stored and compared."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unbribable.model import checks
-from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
+from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
 
 SHARE = 0.1
@@ -19,8 +19,6 @@ DELTA = 0.1
 """Probability with which the guarantee may fail where nothing else is said."""
 
 _NUMBERS = ("n_rounds", "corruption", "known_or_zero", "noise_std", "B", "delta", "n_init", "explore")
-
-_KERNELS = {kind.__name__: kind for kind in (SquaredExponential, Matern, Linear)}
 
 
 @dataclass(frozen=True)
@@ -113,11 +111,11 @@ class Plan:
     def to_plain(self) -> dict[str, Any]:
         """JSON-able; a kernel of ours by name and fields, any other by its repr."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        plain["kernel"] = None if self.kernel is None else kernel_to_plain(self.kernel)
+        plain["kernel"] = None if self.kernel is None else self.kernel.to_plain()
         if self.assumptions is not None:
             plain["assumptions"] = {
                 **self.assumptions.to_plain(),
-                "kernel": kernel_to_plain(self.assumptions.kernel),
+                "kernel": self.assumptions.kernel.to_plain(),
             }
         return plain
 
@@ -126,10 +124,10 @@ class Plan:
         """Back from `to_plain`, for kernels of ours."""
         fields = dict(plain)
         if fields.get("kernel") is not None:
-            fields["kernel"] = kernel_from_plain(fields["kernel"])
+            fields["kernel"] = Kernel.from_plain(fields["kernel"])
         if fields.get("assumptions") is not None:
             values = dict(fields["assumptions"])
-            values["kernel"] = kernel_from_plain(values["kernel"])
+            values["kernel"] = Kernel.from_plain(values["kernel"])
             values["c_max"] = math.inf if values["c_max"] == "inf" else values["c_max"]
             fields["assumptions"] = Assumptions(**values)
         return cls(**fields)
@@ -138,28 +136,3 @@ class Plan:
 def exploration(explore: float | None, assumptions: Assumptions | None) -> float | None:
     """What explore=None means at a door: 2 where the model is fitted, else the algorithm chooses."""
     return 2.0 if explore is None and assumptions is None else explore
-
-
-def kernel_to_plain(kernel: Kernel) -> dict[str, Any]:
-    """A kernel of ours by name and fields; any other one by its repr, which cannot be read back."""
-    if type(kernel).__name__ in _KERNELS and type(kernel) is _KERNELS[type(kernel).__name__]:
-        assert isinstance(kernel, SquaredExponential | Matern | Linear)
-        fields = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(kernel).items()
-        }
-        return {"kind": type(kernel).__name__, **fields}
-    return {"kind": "custom", "repr": repr(kernel)}
-
-
-def kernel_from_plain(plain: dict[str, Any]) -> Kernel:
-    """Back from `kernel_to_plain`."""
-    fields = dict(plain)
-    kind = fields.pop("kind", None)
-    if kind not in _KERNELS:
-        raise ValueError(
-            f"a stored kernel must be one of {', '.join(_KERNELS)}, got {plain!r}; "
-            "a kernel of your own has to be given again"
-        )
-    kernel: Kernel = _KERNELS[kind](**fields)
-    return kernel
