@@ -11,10 +11,10 @@ from unbribable.decision.draws import Seed
 from unbribable.practice import fitted as module
 from unbribable.practice.advice import advise, doubt
 from unbribable.practice.engine import Asked, Engine, last_fit_point
+from unbribable.practice.fit import Fit
 from unbribable.practice.fitted import thinned
 from unbribable.practice.plan import Plan
 from unbribable.theory.budgets import layer_probabilities
-from unbribable.theory.fitting import Fit
 
 MADE: dict[str, dict[str, Any]] = {
     **PLANS,

@@ -7,9 +7,9 @@ import numpy as np
 
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
+from unbribable.practice.fit import Fit, Fitting
 from unbribable.practice.plan import DELTA, Plan
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.fitting import Fit, Fitting
 
 LAM = 0.01
 """Smallest fictitious noise of a fitted model: below it, posteriors drift in float64."""

@@ -1,1 +1,1 @@
-"""Assumptions in, numbers out: widths, tails, information gain, regret bounds, and fitted defaults."""
+"""Assumptions in, numbers out: widths, tails, information gain, budgets, regret bounds."""

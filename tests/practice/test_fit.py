@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from scipy.stats import qmc
 
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
-from unbribable.theory.fitting import Fit, Fitting, fit
-from unbribable.theory.reading_model import DROP, ReadingModel
+from unbribable.practice.fit import Fit, Fitting
+from unbribable.practice.reading_model import DROP, ReadingModel
 from unbribable.world.named_functions import TEST_FUNCTIONS
 
 NUMBERS = ("center", "scale", "noise_std", "B", "B0")
@@ -25,6 +26,11 @@ def readings(name: str, n: int, seed: int, noise: float = 0.02) -> tuple[Floats,
     low, high = np.array(function.low), np.array(function.high)
     values = function(low + U * (high - low))
     return U, values + noise * np.ptp(values) * rng.standard_normal(n)
+
+
+def fit(U: Floats, y: Floats, **given: Any) -> Fit:
+    """What is most likely."""
+    return Fitting(U, y, **given).likely
 
 
 def ordinary_fit(U: Floats, y: Floats) -> Floats:
@@ -290,7 +296,7 @@ def test_what_is_not_one_reading_per_point_of_the_unit_cube_is_refused(
 def test_a_kernel_or_a_noise_that_cannot_be_is_refused() -> None:
     U, y = np.random.default_rng(0).random((4, 2)), np.arange(4.0)
     with pytest.raises(TypeError, match="kernel must be a Kernel, got kernel='rbf'"):
-        fit(U, y, kernel="rbf")  # type: ignore[arg-type]
+        fit(U, y, kernel="rbf")
     with pytest.raises(ValueError, match="one per coordinate"):
         fit(U, y, kernel=Matern(2.5, (0.1, 0.2, 0.3)))
     with pytest.raises(ValueError, match=r"k\(x, x\) must be <= 1"):

@@ -1,9 +1,9 @@
-"""Readings as those of a Gaussian process with noise, some of which may be lies.
+"""Readings of a Gaussian process with noise, some of which may be lies (ours).
 
-In robust units of the readings (ours): a reading is y = c + s f(x) + noise with f ~ GP(0, k), or a lie,
-whose log density is -cost whatever its value. s, lengthscales, noise and which readings are lies are
-chosen together, by coordinate ascent on their joint density. So a lie costs a constant at most,
-however large it is; one that looks like f is not noticed.
+In robust units of the readings: a reading is y = c + s f(x) + noise with f ~ GP(0, k), or a lie, whose
+log density is -cost whatever its value. s, lengthscales, noise and which readings are lies are chosen
+together, by coordinate ascent on their joint density. So a lie costs at most a constant, however large
+it is; one that looks like f goes unnoticed.
 """
 
 import math
@@ -25,28 +25,29 @@ LIE_RATE_MAX = 0.25
 CENTER_STD = 1.0
 """Standard deviation of c, where it is not known."""
 
+DROP = 2.0
+"""How much less likely than the best the wide end may be, in nats."""
+
 # Mean and standard deviation of the normal prior, and limits, of logarithms in robust units.
 _SCALE_PRIOR = (0.5, 1.5, -3.0, 8.0)
 _NOISE_PRIOR = (-2.2, 1.0, -7.0, 3.0)
-_GROSS = 30.0
-"""Distance from the median beyond which a reading starts as a lie, in robust units."""
 _STARTS = ((0.2, 10.0, 0.2), (1.0, 10.0, 0.2), (0.3, 2.0, 0.1), (1.0, 2.0, 0.1))
 """Lengthscale / sqrt(d), s and noise. A large s sees few lies at first, a small one many."""
+_GROSS = 30.0
+"""Distance from the median beyond which a reading starts as a lie, in robust units."""
 _N_ROUNDS = 6
 _N_STEPS_FIRST, _N_STEPS_LAST = 15, 100
 _JITTER = 1e-6
-DROP = 2.0
-"""How much less likely, in nats, the wide end of what the readings allow may be than the best."""
-
 _REACH, _N_HALVINGS = 4.0, 6
-"""How far a wide end is looked for, in logarithms, and how closely."""
+"""How far away a wide end is sought, in logarithms, and by how many bisections."""
 
 
 @dataclass(frozen=True)
 class ReadingModel:
     """Readings in robust units, y = c + s f(x) + noise with c ~ N(0, center_std^2), or lies.
 
-    theta = (ln lengthscales unless gram is given, ln s, ln noise unless noise is given).
+    theta = (ln lengthscales unless gram is given, ln s, ln noise unless noise is given). Of the readings
+    those that are not lies are `is_kept`.
     """
 
     U: Floats
@@ -63,22 +64,13 @@ class ReadingModel:
     def prior(self) -> Floats:
         """Mean, standard deviation, lower and upper limit of each entry of theta: rows.
 
-        Lengthscales grow like sqrt(d), as distances in the unit cube do: log-normal, with the
-        parameters of Hvarfner et al. (2024), sqrt(2) + ln(d) / 2 and sqrt(3); here with the mode of
-        its density, which lies 3 below its mean in logarithms.
+        Lengthscales grow like sqrt(d), as distances in the unit cube do. They are log-normal with the
+        parameters of Hvarfner et al. (2024), sqrt(2) + ln(d) / 2 and sqrt(3), but with the mode of that
+        density in place of its mean: 3 lower, in logarithms.
         """
         mean = math.sqrt(2.0) - 3.0 + 0.5 * math.log(self.U.shape[1])
         rows = [(mean, math.sqrt(3.0), math.log(0.02), math.log(50.0))] * self.n_lengthscales
         return np.array([*rows, _SCALE_PRIOR, _NOISE_PRIOR][: len(rows) + 1 + (self.noise is None)])
-
-    @property
-    def starts(self) -> list[Floats]:
-        root = math.sqrt(self.U.shape[1])
-        rows = [
-            (root * lengthscale,) * self.n_lengthscales + (scale, noise)[: 1 + (self.noise is None)]
-            for lengthscale, scale, noise in _STARTS
-        ]
-        return [np.log(row) for row in dict.fromkeys(rows)]
 
     @property
     def n_lies_max(self) -> int:
@@ -88,8 +80,8 @@ class ReadingModel:
     def cost(self) -> float:
         """What it costs to call a reading a lie, in nats.
 
-        The fewer readings per coordinate, the more freely a kernel can be found that makes a true
-        peak look like a lie, and the more is asked.
+        The fewer readings per coordinate, the easier it is to find a kernel under which a true peak
+        looks like a lie, and the higher the cost.
         """
         return 5.0 + min(6.0, float(50.0 * self.U.shape[1] / len(self.y)))
 
@@ -98,23 +90,19 @@ class ReadingModel:
         values, d = np.exp(theta), self.n_lengthscales
         return values[:d], float(values[d]), float(values[-1]) if self.noise is None else self.noise
 
-    def gram_of(self, lengthscales: Floats) -> Floats:
-        if self.gram is not None:
-            return self.gram
-        kernel = Matern(2.5, tuple(lengthscales.tolist()))
-        return kernel(self.U, self.U)
-
     def covariance(self, gram: Floats, scale: float, noise: float) -> Floats:
+        """Of the readings whose values of k are given."""
         covariance = scale * scale * gram + self.center_std**2
         covariance[np.diag_indices(len(gram))] += noise * noise + _JITTER * scale * scale
         return covariance
 
-    def precision(self, covariance: Floats, is_kept: Bools) -> Floats:
-        """The inverse covariance of the readings kept, with zeros for the others."""
-        kept = np.ix_(is_kept, is_kept)
-        precision = np.zeros_like(covariance)
-        precision[kept] = _inverse(covariance[kept])[0]
-        return precision
+    def posterior(self, theta: Floats, is_kept: Bools) -> tuple[Floats, Floats, float]:
+        """Dual weights of the readings, the mean of f at the points, and the RKHS norm of the mean."""
+        _, scale, noise = self.unpack(theta)
+        gram = self._gram_of(theta)
+        dual = self._precision(self.covariance(gram, scale, noise), is_kept) @ self.y
+        mean = scale * gram @ dual
+        return dual, mean, math.sqrt(max(scale * float(dual @ mean), 0.0))
 
     def loss(self, theta: Floats, is_kept: Bools) -> tuple[float, Floats]:
         """Minus the log density of the readings kept and of theta, and its gradient in theta.
@@ -132,11 +120,11 @@ class ReadingModel:
             gram = self.gram[np.ix_(is_kept, is_kept)]
         y = self.y[is_kept]
         inverse, log_det = _inverse(self.covariance(gram, scale, noise))
-        alpha = inverse @ y
+        dual = inverse @ y
         z = (theta - self.prior[:, 0]) / self.prior[:, 1]
-        value = 0.5 * (float(y @ alpha) + log_det + float(z @ z))
+        value = 0.5 * (float(y @ dual) + log_det + float(z @ z))
         gradient = z / self.prior[:, 1]
-        pull = 0.5 * (inverse - np.outer(alpha, alpha))  # d loss / d covariance
+        pull = 0.5 * (inverse - np.outer(dual, dual))  # d loss / d covariance
         trace, d = float(np.trace(pull)), self.n_lengthscales
         gradient[d] += 2.0 * scale * scale * (float(np.vdot(pull, gram)) + _JITTER * trace)
         if self.noise is None:
@@ -147,22 +135,22 @@ class ReadingModel:
         return value, gradient
 
     def screen(self, theta: Floats, is_kept: Bools) -> Bools:
-        """Set aside, or take back, one reading after the other while the joint density rises.
+        """Set aside or take back one reading at a time, as long as the joint density rises.
 
-        A reading is a lie if its log density given the others kept is below -cost; the one for
-        which that changes most goes first.
+        A reading is a lie if its log density given the others kept is below -cost; the one for which
+        that changes most goes first.
         """
-        lengthscales, scale, noise = self.unpack(theta)
-        covariance = self.covariance(self.gram_of(lengthscales), scale, noise)
-        is_kept, precision = is_kept.copy(), self.precision(covariance, is_kept)
+        _, scale, noise = self.unpack(theta)
+        covariance = self.covariance(self._gram_of(theta), scale, noise)
+        is_kept, precision = is_kept.copy(), self._precision(covariance, is_kept)
         for _ in range(4 * self.n_lies_max):
             out = np.flatnonzero(~is_kept)
-            alpha = precision @ self.y
+            dual = precision @ self.y
             weights = precision @ covariance[:, out]
             var = 1.0 / np.where(is_kept, np.diag(precision), 1.0)
-            error = var * alpha
+            error = var * dual
             var[out] = np.diag(covariance)[out] - np.einsum("ij,ij->j", covariance[:, out], weights)
-            error[out] = self.y[out] - covariance[out] @ alpha
+            error[out] = self.y[out] - covariance[out] @ dual
             log_density = -0.5 * (error * error / var + np.log(2.0 * np.pi * var))
             gain = np.where(is_kept, -1.0, 1.0) * (log_density + self.cost)
             if len(out) >= self.n_lies_max:
@@ -187,14 +175,17 @@ class ReadingModel:
 
     def solve(self) -> tuple[Floats, Bools]:
         """theta and the readings kept: the best of several starts, refined."""
-        found = [self._alternate(start) for start in self.starts]
+        d, n = self.n_lengthscales, len(self.prior) - self.n_lengthscales
+        root = math.sqrt(self.U.shape[1])
+        starts = dict.fromkeys((root * start[0],) * d + start[1:][:n] for start in _STARTS)
+        found = [self._alternate(np.log(start)) for start in starts]
         _, theta, is_kept = min(found, key=lambda solution: solution[0])
         return self._descend(theta, is_kept, _N_STEPS_LAST)[1], is_kept
 
     def wide_end(self, theta: Floats, is_kept: Bools, entries: list[int], sign: float) -> Floats:
-        """theta with these entries, together, as far up or down as the readings allow.
+        """theta with these entries moved together, up or down, as far as the readings allow.
 
-        That is as far as the loss, the other entries at their best, stays within DROP of that at theta.
+        That is as far as the loss, with the other entries at their best, stays within DROP of theta's.
         """
         most = self.loss(theta, is_kept)[0] + DROP
         found, inside, outside = theta, 0.0, _REACH
@@ -211,7 +202,7 @@ class ReadingModel:
         return found
 
     def _alternate(self, theta: Floats) -> tuple[float, Floats, Bools]:
-        """Screen and descend by turns until the readings kept stay the same."""
+        """Screen and descend in turn until the same readings are kept; the loss, theta and those."""
         distance = np.abs(self.y)
         is_kept = distance <= max(_GROSS, float(np.sort(distance)[-1 - self.n_lies_max]))
         value = math.inf
@@ -230,6 +221,18 @@ class ReadingModel:
         bounds = self.prior[:, 2:] if limits is None else limits
         found = minimize(self.loss, theta, (is_kept,), bounds=bounds, **options)
         return float(found.fun), found.x
+
+    def _gram_of(self, theta: Floats) -> Floats:
+        if self.gram is not None:
+            return self.gram
+        return Matern(2.5, tuple(self.unpack(theta)[0].tolist()))(self.U, self.U)
+
+    def _precision(self, covariance: Floats, is_kept: Bools) -> Floats:
+        """The inverse covariance of the readings kept, with zeros for the others."""
+        kept = np.ix_(is_kept, is_kept)
+        precision = np.zeros_like(covariance)
+        precision[kept] = _inverse(covariance[kept])[0]
+        return precision
 
 
 def _inverse(covariance: Floats) -> tuple[Floats, float]:

@@ -1,6 +1,5 @@
 """Defaults for what the user did not say, fitted to readings some of which may be lies."""
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,7 +8,7 @@ import numpy as np
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats
 from unbribable.model.kernels import Kernel, Matern
-from unbribable.theory.reading_model import CENTER_STD, ReadingModel
+from unbribable.practice.reading_model import CENTER_STD, ReadingModel
 
 B_FACTOR = 2.0
 """Safety factor of the guess of B."""
@@ -38,8 +37,8 @@ class Fit:
 class Fitting:
     """Fits center, scale, kernel and noise to readings some of which may be lies.
 
-    The same readings give the same fit. Where seven tenths of the readings are equal, nothing is
-    known about scale, kernel and noise: then the fit is the middle of the prior.
+    The same readings give the same fit. Where seven tenths of the readings are equal they say nothing
+    about scale, kernel and noise, and the fit is the middle of the prior.
 
     Args:
         U: Points in the unit cube, (n, d); they may repeat.
@@ -88,12 +87,12 @@ class Fitting:
     @cached_property
     def likely(self) -> Fit:
         """What is most likely."""
-        theta = self._solution[0]
+        theta, is_kept = self._solution
         lengthscales, scale, noise = self._model.unpack(theta)
-        alpha, mean, norm = self._posterior(theta)
+        dual, mean, norm = self._model.posterior(theta, is_kept)
         B0 = max(1.0, B0_FACTOR * max(float(np.abs(mean).max()), 1.0 / scale))
         return Fit(
-            center=self._origin + self._unit * self._model.center_std**2 * float(alpha.sum()),
+            center=self._origin + self._unit * self._model.center_std**2 * float(dual.sum()),
             scale=self._unit * scale,
             kernel=self._kernel_of(lengthscales),
             noise_std=noise / scale,
@@ -102,16 +101,16 @@ class Fitting:
         )
 
     def cautious(self, U: Floats, y: Floats) -> Fit:
-        """The wide end of what the readings allow, for those whose guarantees rest on it.
+        """The wide end of what the readings allow, for guarantees to rest on.
 
-        Center and scale are the likely ones. The noise is the largest, the lengthscales are the
-        shortest that are less likely than the best by DROP nats at most. B is also that of the
-        mean with these lengthscales. B0 is also B0_FACTOR times the largest s of the same kind: what may
-        rise unseen between the readings.
+        Center and scale are the likely ones. The noise is the largest, and the lengthscales are the
+        shortest, that are less likely than the best by at most DROP nats. B is also that of the mean
+        with these lengthscales. B0 is also B0_FACTOR times the largest s of that kind: what f may
+        reach unseen between the readings.
 
         Args:
-            U: The points of all readings, (m, d): where a run gathers they tell the noise best, but
-                would tell a shape that the rest of f does not have.
+            U: The points of all readings, (m, d), which tell the noise. Where a run gathers they tell it
+                best, but they would tell a shape there that the rest of f does not have.
             y: The readings, (m,).
         """
         likely, model = self.likely, self._model
@@ -121,7 +120,7 @@ class Fitting:
         d, scale = model.n_lengthscales, model.unpack(theta)[1]
         short = model.wide_end(theta, is_kept, list(range(d)), -1.0) if d else theta
         lengthscales, short_scale, _ = model.unpack(short)
-        norm = self._posterior(short)[2] * short_scale / scale
+        norm = model.posterior(short, is_kept)[2] * short_scale / scale
         largest = model.unpack(model.wide_end(theta, is_kept, [d], 1.0))[1]
         B0 = max(likely.B0, B0_FACTOR * largest / scale)
         noise_std = likely.noise_std
@@ -147,29 +146,8 @@ class Fitting:
     def _kernel_of(self, lengthscales: Floats) -> Kernel:
         return Matern(2.5, tuple(lengthscales.tolist())) if self._kernel is None else self._kernel
 
-    def _posterior(self, theta: Floats) -> tuple[Floats, Floats, float]:
-        """Weights of the readings, the posterior mean of f at the points, and its norm."""
-        model, is_kept = self._model, self._solution[1]
-        lengthscales, scale, noise = model.unpack(theta)
-        gram = model.gram_of(lengthscales)
-        alpha = model.precision(model.covariance(gram, scale, noise), is_kept) @ model.y
-        mean = scale * gram @ alpha
-        return alpha, mean, math.sqrt(max(scale * float(alpha @ mean), 0.0))
 
-
-def fit(
-    U: Floats,
-    y: Floats,
-    *,
-    kernel: Kernel | None = None,
-    noise_std: float | None = None,
-    center: float | None = None,
-) -> Fit:
-    """What is most likely: see Fitting."""
-    return Fitting(U, y, kernel=kernel, noise_std=noise_std, center=center).likely
-
-
-def _location_and_scale(y: Floats, center: float | None = None) -> tuple[float, float, bool]:
+def _location_and_scale(y: Floats, center: float | None) -> tuple[float, float, bool]:
     """The median (or the center given), a robust standard deviation > 0, whether that is made up.
 
     It is the 70 % quantile of the distances from the median, over that of a standard normal: wider
