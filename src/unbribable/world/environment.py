@@ -17,8 +17,8 @@ _BLOCK = 1024
 class Environment:
     """Holds changing state: the streams of noise and of the adversary, the ledger, what is committed.
 
-    A round: `face(...)`, then `answer(index)`. The adversary commits in `face`: on the learner's
-    proposal if it is weak, on the one point that was drawn if it is strong.
+    A round is `face(...)`, where the adversary commits on the learner's proposal if it is weak and on
+    the one point that was drawn if it is strong, and then `answer(index)`.
 
     Args:
         objective: The true function.
@@ -56,36 +56,27 @@ class Environment:
         """Begin a new game with these two streams of randomness."""
         self.ledger = Ledger(self.C, self.c_max)
         self.adversary.reset()
-        self._noise_rng = noise
-        self._adversary_rng = adversary
+        self._noise_rng, self._adversary_rng = noise, adversary
         self._noise: Floats = np.zeros(0)
         self.t = 0
         self._committed: tuple[Ints, Floats, float] | None = None
 
-    def face(
-        self,
-        indices: Ints,
-        probabilities: Floats,
-        instances: Sequence[str | None],
-    ) -> None:
+    def face(self, indices: Ints, probabilities: Floats, instances: Sequence[str | None]) -> None:
         """Let the adversary commit on these atoms: a proposal (weak), or what was drawn (strong)."""
-        points = np.unique(indices)
+        points, chances = np.unique(indices), probabilities
+        labels: list[tuple[str | None, ...]] = [(label,) for label in instances]
         if len(points) == len(indices):
             points = indices
-            chances = probabilities
-            labels: tuple[tuple[str | None, ...], ...] = tuple((label,) for label in instances)
         else:
-            chances = np.array([probabilities[indices == i].sum() for i in points])
-            labels = tuple(
-                tuple(label for i, label in zip(indices, instances, strict=True) if i == point)
-                for point in points
-            )
+            atoms = [np.flatnonzero(indices == point) for point in points]
+            chances = np.array([probabilities[same].sum() for same in atoms])
+            labels = [tuple(instances[int(k)] for k in same) for same in atoms]
         view = View(
             t=self.t + 1,
             indices=points,
             points=self.objective.X[points],
             probabilities=chances,
-            instances=labels,
+            instances=tuple(labels),
             left=self.ledger.left,
             c_max=self.c_max,
         )

@@ -15,16 +15,13 @@ class Ledger:
     Args:
         C: Total budget.
         c_max: Largest single lie, may be inf.
-
-    Attributes:
-        left: What can still be spent; never negative.
-        spent: The sum of the charges.
     """
 
     def __init__(self, C: float, c_max: float) -> None:
         self.C = checks.real("C", C, at_least=0.0)
         self.c_max = checks.real("c_max", c_max, above=0.0, may_be_inf=True)
         self.left = self.C
+        """What can still be spent; never negative."""
 
     @property
     def spent(self) -> float:

@@ -1,4 +1,4 @@
-"""True functions on a finite set of candidates, with what is known about them."""
+"""True functions on a finite set of candidates, and what is known about them."""
 
 import math
 from dataclasses import dataclass
@@ -84,10 +84,9 @@ def figure_1(n: int = 500) -> Objective:
 
     f = 0.8 k(., 0.25) + k(., 0.78) - 0.3 k(., 0.5), scaled; k squared exponential, 0.1.
     """
-    kernel = SquaredExponential(0.1)
+    kernel, weights = SquaredExponential(0.1), np.array([0.8, 1.0, -0.3])
     X = np.linspace(0.0, 1.0, checks.integer("n", n, at_least=2))[:, None]
     centres = np.array([[0.25], [0.78], [0.5]])
-    weights = np.array([0.8, 1.0, -0.3])
     top = kernel_sum(kernel, X, centres, weights).f_max
     return kernel_sum(kernel, X, centres, weights / top, name="figure 1")
 

@@ -1,14 +1,22 @@
-"""Adversaries: each a small class; the budget is enforced by the ledger and nowhere else."""
+"""Adversaries, each a small class. The ledger alone enforces the budget."""
 
 from unbribable.world.adversaries.base import Adversary, NoAdversary, Observation, View
-from unbribable.world.adversaries.cunning import InstanceTargeting, Silent, WidthAware
-from unbribable.world.adversaries.pointwise import Flip, HideAndDecoy, RandomLies, TopK, ZeroOut
-from unbribable.world.adversaries.regional import (
+from unbribable.world.adversaries.cunning import (
     AdaptiveStrength,
+    InstanceTargeting,
+    RandomLies,
+    Silent,
+    WidthAware,
+)
+from unbribable.world.adversaries.fixed import (
     AggressiveSubtraction,
     Clipping,
+    Flip,
+    HideAndDecoy,
     RegionSubtraction,
     Subtraction,
+    TopK,
+    ZeroOut,
 )
 
 __all__ = [

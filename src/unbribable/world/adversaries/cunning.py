@@ -1,31 +1,39 @@
-"""Attacks that follow the learner: its posterior, its residuals, or the instance it drew."""
+"""Attacks that depend on chance, on the learner's posterior, or on another attack."""
 
 import numpy as np
 
 from unbribable.model import checks
-from unbribable.model.checks import Floats
+from unbribable.model.checks import Bools, Floats
 from unbribable.model.kernels import Kernel
 from unbribable.model.posterior import Posterior
 from unbribable.world.adversaries.base import Adversary, Observation, View
-from unbribable.world.adversaries.pointwise import default_decoy
+from unbribable.world.adversaries.fixed import check_target, default_decoy
 from unbribable.world.objectives import Objective
+
+
+class RandomLies(Adversary):
+    """Normal lies of the given mean and standard deviation, with a given frequency. Knows nothing."""
+
+    def __init__(self, *, std: float, mean: float = 0.0, frequency: float = 1.0) -> None:
+        self._std = checks.real("std", std, at_least=0.0)
+        self._mean = checks.real("mean", mean)
+        self._frequency = checks.real("frequency", frequency, at_least=0.0, at_most=1.0)
+
+    def commit(self, view: View, rng: np.random.Generator) -> Floats:
+        size = len(view.indices)
+        lies = rng.normal(self._mean, self._std, size)
+        lies[rng.random(size) >= self._frequency] = 0.0
+        return lies
 
 
 class WidthAware(Adversary):
     """Spends where it moves the learner's mean most: down at x*, up at a decoy.
 
-    It keeps the learner's posterior of all readings itself (kernel, lam and the past are public).
-    A lie c at x moves the mean at z by c * Cov(x, z) / (Var(x) + lam); the full cap is spent, in
-    the direction that lowers mu(x*) - mu(decoy), where that difference moves by at least
-    `threshold` times the lie.
-
-    Args:
-        objective: The true function.
-        kernel: The learner's.
-        lam: The learner's.
-        decoy: Its index; by default the best point at least `decoy_distance` from x*.
-        decoy_distance: See decoy.
-        threshold: Smallest effect per unit of budget that is worth it.
+    It computes the learner's posterior of all readings itself: the learner's kernel, its lam and the
+    past are public. A lie c at x moves the mean at z by c * Cov(x, z) / (Var(x) + lam). The full cap is
+    spent, in the direction that lowers mu(x*) - mu(decoy), where that difference moves by at least
+    `threshold` times the lie. The decoy is a candidate's index, by default the best one at least
+    `decoy_distance` from x*.
     """
 
     def __init__(
@@ -38,19 +46,23 @@ class WidthAware(Adversary):
         decoy_distance: float = 0.2,
         threshold: float = 0.1,
     ) -> None:
-        self._objective = objective
         self._kernel = kernel
+        self._X = objective.X
         self._lam = checks.real("lam", lam, above=0.0)
-        self._decoy = default_decoy(objective, decoy_distance) if decoy is None else decoy
+        decoy = default_decoy(objective, decoy_distance) if decoy is None else decoy
+        self._goals = np.array([objective.best, decoy])
         self._threshold = checks.real("threshold", threshold, at_least=0.0)
-        self._posterior = Posterior(kernel, objective.X, self._lam, tracks_noise_var=False)
+        self.reset()
 
     def commit(self, view: View, rng: np.random.Generator) -> Floats:
         if view.left <= 0.0:
             return np.zeros(len(view.indices))
-        goals = np.array([self._objective.best, self._decoy])
-        covariance = self._covariance(view.indices, goals)
-        effect = (covariance[:, 0] - covariance[:, 1]) / (self._posterior.var[view.indices] + self._lam)
+        posterior, rows = self._posterior, self._X[view.indices]
+        covariance = self._kernel(rows, self._X[self._goals])
+        if posterior.m:
+            pull = self._kernel(rows, self._X[posterior.u]) * posterior.prec
+            covariance = covariance - pull @ posterior.R[:, self._goals]
+        effect = (covariance[:, 0] - covariance[:, 1]) / (posterior.var[view.indices] + self._lam)
         most = min(view.c_max, view.left)
         return np.where(np.abs(effect) >= self._threshold, -np.sign(effect) * most, 0.0)
 
@@ -58,33 +70,26 @@ class WidthAware(Adversary):
         self._posterior.observe(index, observation.y_tilde)
 
     def reset(self) -> None:
-        self._posterior = Posterior(self._kernel, self._objective.X, self._lam, tracks_noise_var=False)
-
-    def _covariance(self, rows: np.ndarray, columns: np.ndarray) -> Floats:
-        """Posterior covariance between candidates: k - k_u' D R, (len(rows), len(columns))."""
-        X, posterior = self._objective.X, self._posterior
-        prior = self._kernel(X[rows], X[columns])
-        if not posterior.m:
-            return prior
-        pull = self._kernel(X[rows], X[posterior.u]) * posterior.prec
-        covariance: Floats = prior - pull @ posterior.R[:, columns]
-        return covariance
+        self._posterior = Posterior(self._kernel, self._X, self._lam, tracks_noise_var=False)
 
 
-class Silent(Adversary):
-    """Another attack's lies, cut so that no reading stands out.
+class Wrapper(Adversary):
+    """Abstract. Another attack's lies, changed; what that attack is told is passed on."""
 
-    No lie exceeds `n_std` standard deviations of the noise, so each residual looks like noise.
+    _base: Adversary
 
-    Args:
-        base: The attack whose lies are cut.
-        noise_std: Of the noise.
-        n_std: Half-width of the band.
-    """
+    def saw(self, index: int, instance: str | None, observation: Observation) -> None:
+        self._base.saw(index, instance, observation)
+
+    def reset(self) -> None:
+        self._base.reset()
+
+
+class Silent(Wrapper):
+    """Another attack's lies, cut at `n_std` standard deviations of the noise: no reading stands out."""
 
     def __init__(self, base: Adversary, *, noise_std: float, n_std: float = 2.0) -> None:
-        self._base = base
-        self.needs_strong = base.needs_strong
+        self._base, self.needs_strong = base, base.needs_strong
         noise_std = checks.real("noise_std", noise_std, above=0.0)
         self._band = checks.real("n_std", n_std, above=0.0) * noise_std
 
@@ -92,34 +97,44 @@ class Silent(Adversary):
         lies: Floats = np.clip(self._base.commit(view, rng), -self._band, self._band)
         return lies
 
-    def saw(self, index: int, instance: str | None, observation: Observation) -> None:
-        self._base.saw(index, instance, observation)
 
-    def reset(self) -> None:
-        self._base.reset()
-
-
-class InstanceTargeting(Adversary):
-    """Another attack's lies, told only to one instance. Strong only: it must see the draw.
-
-    Args:
-        base: The attack whose lies are told.
-        instance: The label it waits for, for example "slow".
-    """
+class InstanceTargeting(Wrapper):
+    """Another attack's lies, told only to one instance, such as "slow". It must see the draw."""
 
     needs_strong = True
 
     def __init__(self, base: Adversary, *, instance: str) -> None:
-        self._base = base
-        self._instance = instance
+        self._base, self._instance = base, instance
 
     def commit(self, view: View, rng: np.random.Generator) -> Floats:
-        lies = self._base.commit(view, rng)
         is_target = [self._instance in labels for labels in view.instances]
-        return np.where(is_target, lies, 0.0)
+        return np.where(is_target, self._base.commit(view, rng), 0.0)
+
+
+class AdaptiveStrength(Adversary):
+    """Another attack's lies, weaker while the learner stays in the target, stronger when it leaves.
+
+    The strength multiplies the lies themselves. It is multiplied by (1 - step) when the last `patience`
+    rounds were all in the target, else by (1 + step). The target is (n,) booleans.
+    """
+
+    def __init__(self, base: Adversary, target: Bools, *, step: float = 0.1, patience: int = 3) -> None:
+        self._base, self.needs_strong = base, base.needs_strong
+        self._target = check_target(target, len(target))
+        self._step = checks.real("step", step, above=0.0, below=1.0)
+        self._patience = checks.integer("patience", patience, at_least=1)
+        self.strength, self._n_inside = 1.0, 0
+
+    def commit(self, view: View, rng: np.random.Generator) -> Floats:
+        return self.strength * self._base.commit(view, rng)
 
     def saw(self, index: int, instance: str | None, observation: Observation) -> None:
         self._base.saw(index, instance, observation)
+        self._n_inside = self._n_inside + 1 if self._target[index] else 0
+        is_won = self._n_inside >= self._patience
+        self.strength *= 1.0 - self._step if is_won else 1.0 + self._step
+        self.strength = min(max(self.strength, 1e-6), 1e6)  # a long game must not overflow
 
     def reset(self) -> None:
         self._base.reset()
+        self.strength, self._n_inside = 1.0, 0
