@@ -1,7 +1,8 @@
-"""Coerce and check values at the door: every message is the rule, then the value."""
+"""Convert and check what users give. Every message is the rule, then the value."""
 
 import math
 from collections.abc import Sequence
+from operator import ge, gt, le, lt
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ _TRUTHS = (bool, np.bool_)
 _REALS = (float, int, np.floating, np.integer)
 
 LARGEST_READING = 1e150
-"""Readings beyond that, in absolute value, are refused: sums of their squares would overflow."""
+"""Larger readings, in absolute value, are refused: sums of their squares would overflow."""
 
 
 def real(
@@ -29,17 +30,9 @@ def real(
     may_be_inf: bool = False,
     hint: str = "",
 ) -> float:
-    """The value as a float, if it is a real number that keeps the rule.
+    """The value as a float, if it is a real number within the limits.
 
-    Args:
-        name: Of the value, for the message.
-        value: To be checked.
-        above: It must be larger.
-        at_least: It must not be smaller.
-        at_most: It must not be larger.
-        below: It must be smaller.
-        may_be_inf: Whether it may be infinite.
-        hint: What to give instead, added to the message of the TypeError.
+    `name` is what messages call it; the hint, what to give instead, is added to that of the TypeError.
 
     Raises:
         TypeError: The value is not one real number (booleans and strings are not).
@@ -47,12 +40,6 @@ def real(
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if (
-        isinstance(value, float)
-        and above is at_least is at_most is below is None
-        and math.isfinite(value)
-    ):
-        return float(value)  # nothing else to keep: a reading, told once a round
     if isinstance(value, _TRUTHS) or not isinstance(value, _REALS):
         raise TypeError(f"{name} must be a real number, got {name}={value!r}{hint}")
     try:
@@ -60,18 +47,12 @@ def real(
     except OverflowError:
         digits = int(math.log10(abs(int(value)))) + 1  # str refuses integers of more than 4300
         raise ValueError(f"{name} must fit into float64, got an integer of {digits} digits") from None
-    rules = []
-    if not may_be_inf:
-        rules.append(("finite", math.isfinite(number)))
-    if above is not None:
-        rules.append((f"> {above:g}", number > above))
-    if at_least is not None:
-        rules.append((f">= {at_least:g}", number >= at_least))
-    if at_most is not None:
-        rules.append((f"<= {at_most:g}", number <= at_most))
-    if below is not None:
-        rules.append((f"< {below:g}", number < below))
-    if math.isnan(number) or not all(kept for _, kept in rules):
+    rules = [] if may_be_inf else [("finite", math.isfinite(number))]
+    limits = ((">", gt, above), (">=", ge, at_least), ("<=", le, at_most), ("<", lt, below))
+    for sign, is_kept, limit in limits:
+        if limit is not None:
+            rules.append((f"{sign} {limit:g}", is_kept(number, limit)))
+    if math.isnan(number) or not all(is_kept for _, is_kept in rules):
         rule = " and ".join(words for words, _ in rules) or "a number, not NaN"
         raise ValueError(f"{name} must be {rule}, got {name}={number!r}")
     return number
@@ -87,6 +68,8 @@ def reading(name: str, value: Any) -> float:
         TypeError: The value is not one real number (booleans, strings and masked entries are not).
         ValueError: It is NaN, infinite or beyond LARGEST_READING.
     """
+    if isinstance(value, float) and abs(value) <= LARGEST_READING:
+        return float(value)
     number = real(name, value if isinstance(value, _REALS) else _one_number(name, value))
     if abs(number) > LARGEST_READING:
         raise ValueError(
@@ -110,14 +93,11 @@ def _one_number(name: str, value: Any) -> float:
     raise TypeError(f"{name} must be a real number, got {name}={value!r}") from cause
 
 
-def integer(name: str, value: Any, *, at_least: int, hint: str = "") -> int:
-    """The value as an int, if it is a whole number that is at least `at_least`.
-
-    The hint, what to give instead, is added to the message of the TypeError.
-    """
+def integer(name: str, value: Any, *, at_least: int | None = None, hint: str = "") -> int:
+    """The value as an int, if it is a whole number >= at_least; for the hint see `real`."""
     if isinstance(value, _TRUTHS) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an integer, got {name}={value!r}{hint}")
-    if value < at_least:
+    if at_least is not None and value < at_least:
         raise ValueError(f"{name} must be >= {at_least}, got {name}={int(value)}")
     return int(value)
 

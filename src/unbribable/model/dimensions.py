@@ -17,42 +17,40 @@ _ON = math.sqrt(0.5)  # two one-hot rows with this entry are at distance 1
 
 
 class _Dimension:
-    """A place for every value: its number k where values can be counted, else its coordinate.
+    """Maps each value to a place: its rank if the values are countable, else its unit coordinate.
 
-    `place(name, value)` checks a value and gives its place, and `value(place)` leads back.
-
-    Attributes:
-        count: Number of values; None if there is no end to them.
-        width: Number of coordinates: none for a constant.
+    `place(name, value)` checks a value and gives its place, and `value(place)` leads back. On arrays,
+    `places` maps coordinates, anywhere, (n, width) to places, (n,), and `coordinates` leads back.
     """
 
     count: int | None
+    """Number of values; None if they are not countable."""
     width: int
-
-    def places(self, block: Floats) -> Floats:
-        """(n, width) coordinates, anywhere -> (n,) places; here the k-th of K equal cells."""
-        u: Floats = np.clip(block[:, 0], 0.0, 1.0) + 0.0  # + 0.0 makes -0.0 and 0.0 one point
-        return u if self.count is None else np.minimum(np.floor(u * self.count), self.count - 1.0)
-
-    def coordinates(self, places: Floats) -> Floats:
-        """(n,) places -> (n, width) coordinates; here the middle of the cell."""
-        return (places if self.count is None else (places + 0.5) / self.count)[:, None]
+    """Number of coordinates: none for a constant."""
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
 
+def _to_cells(block: Floats, count: int | None) -> Floats:
+    """Which of `count` equal cells a coordinate lies in; itself if they are not countable."""
+    u: Floats = np.clip(block[:, 0], 0.0, 1.0) + 0.0  # + 0.0 makes -0.0 and 0.0 one point
+    return u if count is None else np.minimum(np.floor(u * count), count - 1.0)
+
+
+def _from_cells(places: Floats, count: int | None) -> Floats:
+    """The middle of the cell."""
+    return (places if count is None else (places + 0.5) / count)[:, None]
+
+
 @dataclass(frozen=True)
 class Real(_Dimension):
     """A real number from low to high.
 
-    With log, equal ratios are equally far apart; it needs low > 0 and no step. With a step, the
-    values are low, low + step, ... as the decimal notation of both says (0.3, not
-    0.30000000000000004), and high becomes the last of them.
-
-    Raises:
-        TypeError, ValueError: The message says the rule and the value.
+    With log, equal ratios are equally far apart; it needs low > 0 and no step. With a step, the values
+    are low, low + step, ... in decimal arithmetic (0.3, not 0.30000000000000004), and high becomes the
+    last of them.
     """
 
     low: float
@@ -106,6 +104,12 @@ class Real(_Dimension):
         inside = low + place * (high - low)
         return min(max(math.exp(inside) if self.log else inside, self.low), self.high)
 
+    def places(self, block: Floats) -> Floats:
+        return _to_cells(block, self.count)
+
+    def coordinates(self, places: Floats) -> Floats:
+        return _from_cells(places, self.count)
+
     def _at(self, k: int) -> float:
         return float(_decimal(self.low) + k * _decimal(self.step or 0.0))
 
@@ -116,9 +120,6 @@ class Whole(_Dimension):
 
     With log, equal ratios are equally far apart; it needs low >= 1 and step 1. The cell of v then
     reaches from ln(v - 0.5) to ln(v + 0.5), and v is at ln(v) in it.
-
-    Raises:
-        TypeError, ValueError: The message says the rule and the value.
     """
 
     low: int
@@ -127,7 +128,7 @@ class Whole(_Dimension):
     step: int = 1
 
     def __post_init__(self) -> None:
-        low, high = _integer("low", self.low), _integer("high", self.high)
+        low, high = checks.integer("low", self.low), checks.integer("high", self.high)
         log, step = checks.truth("log", self.log), checks.integer("step", self.step, at_least=1)
         if high < low:
             raise ValueError(f"high must be >= {low}, got high={high}")
@@ -141,7 +142,7 @@ class Whole(_Dimension):
         self._set(count=count, width=0 if count == 1 else 1)
 
     def place(self, name: str, value: Any) -> float:
-        number = _integer(name, value)
+        number = checks.integer(name, value)
         if not self.low <= number <= self.high or (number - self.low) % self.step:
             steps = f"{self.low} + k * {self.step} <= {self.high} with k >= 0"
             rule = steps if self.step > 1 else f"in [{self.low}, {self.high}]"
@@ -155,14 +156,14 @@ class Whole(_Dimension):
     # longdouble do not: a point is snapped to the same bits alone and among others.
     def places(self, block: Floats) -> Floats:
         if not self.log:
-            return super().places(block)
+            return _to_cells(block, self.count)
         low, high = self._log_edges
         v = np.floor(np.exp(low + np.clip(block[:, 0], 0.0, 1.0) * (high - low)) + 0.5)
         return np.clip(np.asarray(v, dtype=np.float64), self.low, self.high) - self.low
 
     def coordinates(self, places: Floats) -> Floats:
         if not self.log:
-            return super().coordinates(places)
+            return _from_cells(places, self.count)
         low, high = self._log_edges
         ln_v = np.log((places + self.low).astype(np.longdouble))
         return np.asarray((ln_v - low) / (high - low), dtype=np.float64)[:, None]
@@ -174,13 +175,10 @@ class Whole(_Dimension):
 
 @dataclass(frozen=True)
 class Choice(_Dimension):
-    """One of several options: text, numbers, True, False or None; 1 and 1.0 are one, 1 and True two.
+    """One of several options: text, numbers, True, False or None; 1 equals 1.0, but not True.
 
-    Two options are one coordinate, 0 or 1. More are one coordinate each, of which one is not 0, such
-    that any two options are at distance 1; the largest coordinate wins, the first of equals.
-
-    Raises:
-        TypeError, ValueError: The message says the rule and the value.
+    Two options are one coordinate, 0 or 1. More are one coordinate each, one-hot, with any two options
+    at distance 1; a point stands for the option of its largest coordinate, the first one if several are.
     """
 
     options: tuple[Any, ...]
@@ -220,13 +218,6 @@ class Choice(_Dimension):
 
 
 Dimension = Real | Whole | Choice
-
-
-def _integer(name: str, value: Any) -> int:
-    value = plain_value(value)
-    if type(value) is not int:
-        raise TypeError(f"{name} must be an integer, got {name}={value!r}")
-    return value
 
 
 def _decimal(number: float) -> Fraction:

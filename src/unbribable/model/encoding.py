@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
@@ -16,7 +15,7 @@ from unbribable.model.dimensions import Choice, Dimension, Real, Whole, plain_va
 
 
 class Encoding:
-    """Named parameters as points of the unit cube, and back; a value, not to be changed.
+    """Named parameters as points of the unit cube, and back; never changed.
 
     A parameter with one value takes no coordinate. If all are such, one coordinate is always 0.5.
 
@@ -25,10 +24,8 @@ class Encoding:
 
     Attributes:
         names: The names, in order.
-        dimensions: Name -> dimension, a fresh dict.
+        dimensions: Name -> dimension.
         d: Number of coordinates, at least 1.
-        n_points: Number of distinct points; None if there is no end to them.
-        is_finite: Whether there is an end to them.
     """
 
     def __init__(self, dimensions: Mapping[str, Dimension]) -> None:
@@ -36,33 +33,27 @@ class Encoding:
             raise TypeError(f"dimensions must be a mapping, got dimensions={dimensions!r}")
         if not dimensions:
             raise ValueError("dimensions must hold at least one parameter, got none")
-        self._dimensions = dict(dimensions)
+        self.dimensions = dict(dimensions)
         self._parts: list[tuple[str, Dimension, slice]] = []
         end = 0
-        for name, dimension in self._dimensions.items():
+        for name, dimension in self.dimensions.items():
             if not isinstance(name, str):
                 raise TypeError(f"the name of a parameter must be text, got {name!r}")
             if not isinstance(dimension, Dimension):
                 raise TypeError(f"{name} must be a Real, Whole or Choice, got {name}={dimension!r}")
             self._parts.append((name, dimension, slice(end, end + dimension.width)))
             end += dimension.width
-        counts = [dimension.count for dimension in self._dimensions.values()]
-        self.names: tuple[str, ...] = tuple(self._dimensions)
+        self.names: tuple[str, ...] = tuple(self.dimensions)
         self.d: int = max(end, 1)
-        self.n_points: int | None = None if None in counts else math.prod(k for k in counts if k)
-        self.is_finite: bool = self.n_points is not None
 
     @classmethod
     def of(cls, bounds: Any) -> "Encoding":
         """From an Encoding, or from name -> bounds as people write them.
 
         - A Real, Whole or Choice stays what it is.
-        - A pair of numbers is Real(low, high), also if both are integers or it is a list: write
-          Whole(1, 9) for integers, and Choice((1, 9)) for one of two numbers.
-        - Any other list, and a tuple without numbers, is a Choice.
-
-        Raises:
-            TypeError, ValueError: Anything else, such as a tuple of three numbers.
+        - A pair of numbers is Real(low, high), even a list of two integers: write Whole(1, 9) for
+          integers, and Choice((1, 9)) for one of two numbers.
+        - Any other list, and a tuple without numbers, is a Choice. Anything else is refused.
         """
         if isinstance(bounds, Encoding):
             return bounds
@@ -76,11 +67,6 @@ class Encoding:
                 raise type(error)(f"bounds of {name!r}: {error}") from None
         return cls(dimensions)
 
-    @property
-    def dimensions(self) -> dict[str, Dimension]:
-        """Name -> dimension, a fresh dict."""
-        return dict(self._dimensions)
-
     def encode(self, params: Mapping[str, Any]) -> Floats:
         """The point (d,) of the parameters; `snap` leaves it as it is.
 
@@ -90,7 +76,7 @@ class Encoding:
         """
         if not isinstance(params, Mapping):
             raise TypeError(f"params must be a mapping from name to value, got params={params!r}")
-        if params.keys() != self._dimensions.keys():
+        if params.keys() != self.dimensions.keys():
             raise ValueError(f"params must have the names {list(self.names)}, got {list(params)}")
         point = np.full(self.d, 0.5)
         for name, dimension, part in self._parts:
@@ -122,7 +108,7 @@ class Encoding:
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
         entries = []
-        for name, dimension in self._dimensions.items():
+        for name, dimension in self.dimensions.items():
             words = {key: list(v) if type(v) is tuple else v for key, v in asdict(dimension).items()}
             entries.append({"name": name, "kind": type(dimension).__name__.lower(), **words})
         return {"dimensions": entries}
@@ -152,7 +138,7 @@ class Encoding:
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        return f"Encoding({self._dimensions!r})"
+        return f"Encoding({self.dimensions!r})"
 
 
 def _dimension_of(bound: Any) -> Dimension:
