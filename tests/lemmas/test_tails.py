@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from games import is_too_often, law
-from unbribable.theory.tails import binary_kl, tail_paper, tail_sharp
+from unbribable.theory.tails import tail_paper, tail_sharp
 
 budgets = st.floats(0.05, 200.0)
 chances = st.floats(1e-3, 0.999)
@@ -71,12 +71,6 @@ def test_sharp_is_at_most_the_papers_tail_for_fast_slow(C: float, cap: float, de
 @pytest.mark.parametrize(("budget", "p"), [(0.0, 0.3), (5.0, 1.0)])
 def test_no_budget_reaches_nobody_and_an_instance_always_drawn_sees_all(budget: float, p: float) -> None:
     assert tail_sharp(budget, p, 1.0, 0.1) == budget
-
-
-def test_a_coin_has_no_relative_entropy_to_itself() -> None:
-    assert binary_kl(0.3, 0.3) == pytest.approx(0.0, abs=1e-15)
-    assert binary_kl(0.0, 0.3) == pytest.approx(-math.log(0.7))
-    assert binary_kl(1.0, 0.3) == pytest.approx(-math.log(0.3))
 
 
 # --- simulated adversaries --------------------------------------------------------------------------

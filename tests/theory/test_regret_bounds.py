@@ -38,7 +38,7 @@ def test_theorem_five_is_its_formula(C: float, width: str) -> None:
     bound = theorem_5(KNOWN, C, T, gamma, width=width)
     assert bound.value == pytest.approx(2 * (spent + beta) * ROOT, rel=1e-12)
     assert not bound.is_vacuous
-    assert "Theorem 5 (weak or strong adversary): regret at most" in bound.in_words()
+    assert (bound.theorem, bound.threat) == ("Theorem 5", "weak or strong")
 
 
 def fast_and_slow() -> tuple[float, float]:
@@ -96,7 +96,6 @@ def test_theorem_ten_is_vacuous_for_more_corruption_than_the_top_layer_tolerates
     assert number_of_layers(T) == 24
     assert bound.is_vacuous
     assert bound.value == 2 * B0 * T
-    assert "vacuous" in bound.in_words()
 
 
 @pytest.mark.parametrize(
@@ -112,9 +111,6 @@ def test_theorem_ten_is_vacuous_for_more_corruption_than_the_top_layer_tolerates
 def test_a_bound_that_says_no_more_than_b0_is_cut_there_and_says_so(bound: object) -> None:
     assert bound.value == 2 * B0 * 100 < bound.theorem_value
     assert bound.is_vacuous
-    assert bound.in_words().startswith(bound.theorem)
-    assert "vacuous" in bound.in_words()
-    assert "160" in bound.in_words()
 
 
 def test_a_larger_lie_cap_enters_the_tails_but_not_the_range_of_f() -> None:

@@ -1,4 +1,4 @@
-"""Information gain: realised, and certified bounds on the largest possible one."""
+"""Certified bounds on the largest possible information gain."""
 
 import math
 from typing import Any
@@ -12,24 +12,16 @@ from unbribable.model.kernels import Kernel
 from unbribable.model.posterior import Posterior
 
 _N_GREEDY = 512
-"""Greedy steps that anchors start from; later anchors start from the one before, doubled."""
+"""Largest anchor that starts from a greedy design; a later one starts from the one before, doubled."""
 
 _N_STEPS = 12
 """Frank-Wolfe steps per anchor."""
 
 
-def realised_gain(K: Floats, lam: float) -> float:
-    """0.5 ln det(I + K / lam) of the readings with kernel matrix K [BKS20, Eq. 6]."""
-    _, log_det = np.linalg.slogdet(np.eye(len(K)) + K / lam)
-    return 0.5 * float(log_det)
-
-
 class MaxInformationGain:
-    """Holds changing state (what it has computed): bounds on gamma_t over a finite candidate set.
+    """Bounds on gamma_t over a finite candidate set. Holds changing state: what it has computed.
 
-    gamma_t = max over x_1..x_t of 0.5 ln det(I + K_t / lam) [BKS20, Eq. 6].
-
-    `upper(t)` is the least of
+    gamma_t = max over x_1..x_t of 0.5 ln det(I + K_t / lam) [BKS20, Eq. 6]. `upper(t)` is the least of
 
     * t/2 * ln(1 + k_max / lam);
     * greedy(t) / (1 - 1/e), the gain being submodular;
@@ -70,17 +62,13 @@ class MaxInformationGain:
     def upper(self, t: Any) -> Any:
         """A number that gamma_t does not exceed; for a number or an array of them."""
         times = np.asarray(t, dtype=np.float64)
-        largest = int(times.max(initial=0))
-        self._extend(largest)
-        bound = 0.5 * times * math.log1p(self._k_max / self.lam)
-        if self._rank:
-            bound = np.minimum(
-                bound, 0.5 * self._rank * np.log1p(times * self._k_max / (self.lam * self._rank))
-            )
+        self._extend(int(times.max(initial=0)))
+        bound, r = 0.5 * times * math.log1p(self._k_max / self.lam), self._rank
+        if r:
+            bound = np.minimum(bound, 0.5 * r * np.log1p(times * self._k_max / (self.lam * r)))
         for offset, slope in self._lines:
             bound = np.minimum(bound, offset + slope * times)
-        known = min(len(self._gains) - 1, largest)
-        is_known = times <= known
+        is_known = times < len(self._gains)
         greedy = np.asarray(self._gains)[np.where(is_known, times, 0).astype(int)] / (1 - 1 / math.e)
         bound = np.where(is_known, np.minimum(bound, greedy), bound)
         return float(bound) if np.ndim(t) == 0 else bound
@@ -100,8 +88,8 @@ class MaxInformationGain:
     def _improve(self, weights: Floats) -> None:
         """Frank-Wolfe steps from the given weights; each one adds its line to the bounds.
 
-        A step moves a share of the mass to the candidate of largest gradient; before it the mass
-        within the support is moved towards larger gradients (w_i *= g_i / average g).
+        A step first moves mass within the support towards larger gradients (w_i *= g_i / average g),
+        then a share of it to the candidate of largest gradient.
         """
         total = weights.sum()
         for step in range(_N_STEPS):

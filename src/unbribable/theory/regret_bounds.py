@@ -3,9 +3,9 @@
 `gamma` is any upper bound on the maximum information gain as a function of the number of
 readings (array in, array out): `MaxInformationGain(kernel, X, lam=1.0)`, or a closed form.
 
-`noise` is the learner's option of that name. With "paper" the numbers are the paper's. The tight
-width, which is the learners' default, may fail by either of two events of delta/2 each, so with
-"tight" (ours) delta/2 stands for delta in the noise's logarithm, and there alone.
+`noise` is the learner's option of that name. With "paper" the numbers are the paper's. The tight width,
+which is the learners' default, fails if one of two events of delta/2 does. So with "tight" (ours)
+delta/2 takes the place of delta in the logarithm of the noise, and nowhere else.
 Proof. The theorems use of the noise part of a width that it is valid and at most (B + rho) sigma.
 The tight one is valid with probability 1 - delta and at most sqrt(B^2 + rho^2) sigma <=
 (B + rho) sigma with rho = rho(delta/2). QED
@@ -49,15 +49,6 @@ class RegretBound:
     theorem: str
     threat: str
 
-    def in_words(self) -> str:
-        """One sentence, honest about vacuity."""
-        if self.is_vacuous:
-            return (
-                f"{self.theorem} ({self.threat} adversary): vacuous, {self.theorem_value:.4g} is "
-                f"not below the trivial bound 2 B0 T = {self.value:.4g}"
-            )
-        return f"{self.theorem} ({self.threat} adversary): regret at most {self.value:.4g}"
-
 
 def theorem_5(
     assumptions: Assumptions,
@@ -78,7 +69,7 @@ def theorem_5(
     C, T = _game(assumptions, C, T)
     checks.choice("width", width, ("paper", "capped", "exact"))
     spent = C if width == "paper" else math.sqrt(C * min(C, assumptions.cap))
-    beta = _beta(assumptions, float(gamma(T - 1)), assumptions.delta, noise)
+    beta = _beta(assumptions, gamma(T - 1), assumptions.delta, noise)
     value = 2.0 * (spent + beta) * _root(T, gamma)
     return _bound(value, assumptions, T, "Theorem 5", "weak or strong")
 
@@ -104,9 +95,9 @@ def theorem_9(
     # differs: the printed proof drops 3 and alpha from S's share.
     """
     C, T = _game(assumptions, C, T)
-    cap, share = finite_cap(assumptions), fast_slow_delta(assumptions.delta)
-    fast = _beta(assumptions, float(gamma(T - 1)), share, noise)
-    slow = fast + tail_paper(cap, share)
+    share = fast_slow_delta(assumptions.delta)
+    fast = _beta(assumptions, gamma(T - 1), share, noise)
+    slow = fast + _tail(assumptions, share)
     root = _root(T, gamma)
     value = (2.0 * fast + 2.0 * ALPHA * slow) * root
     if is_corrupted:
@@ -130,13 +121,10 @@ def theorem_10(
     # differs: l* is at least 1, which ceil(log2 C) is not for C <= 1.
     """
     C, T = _game(assumptions, C, T)
-    cap, share = finite_cap(assumptions), layer_delta(assumptions.delta, T)
-    n_layers = number_of_layers(T)
-    robust = robust_layer(C)
+    share, n_layers, robust = layer_delta(assumptions.delta, T), number_of_layers(T), robust_layer(C)
+    layer = _beta(assumptions, gamma(T - 1), share, noise) + _tail(assumptions, share)
     if robust > n_layers:
         return _bound(math.inf, assumptions, T, "Theorem 10", "weak")
-    layer = _beta(assumptions, float(gamma(T - 1)), share, noise)
-    layer += tail_paper(cap, share)
     value = 2.0 * ALPHA * layer * math.sqrt(n_layers - robust + 1) * _root(T, gamma)
     if robust > 1:
         n_between = 2.0 * C * math.log(2.0 * T / assumptions.delta)
@@ -159,11 +147,11 @@ def elimination_time(
     up to T_max. The constant 10 needs alpha > 9/5.
     """
     _check_lam(assumptions)
-    cap, share = finite_cap(assumptions), fast_slow_delta(assumptions.delta)
-    alpha = checks.real("alpha", alpha, above=1.8)
+    share = fast_slow_delta(assumptions.delta)
+    tail, alpha = _tail(assumptions, share), checks.real("alpha", alpha, above=1.8)
 
     def excess(tau: Floats) -> Floats:
-        slow = _beta(assumptions, gamma(tau - 1), share, noise) + tail_paper(cap, share)
+        slow = _beta(assumptions, gamma(tau - 1), share, noise) + tail
         values: Floats = 4.0 * alpha * slow * np.sqrt(gamma(tau) / tau)
         return values
 
@@ -204,6 +192,10 @@ def _beta(assumptions: Assumptions, gain: Any, delta: float, noise: str) -> Any:
     return assumptions.B + assumptions.noise_std * np.sqrt(2.0 * (gain + math.log(1.0 / delta)))
 
 
+def _tail(assumptions: Assumptions, delta: float) -> float:
+    return tail_paper(finite_cap(assumptions), delta)
+
+
 def _root(T: int, gamma: Gamma) -> float:
     """sqrt(4 T gamma_T), which sum sigma_{t-1}(x_t) does not exceed at lam = 1 [BKS20, Eq. 56]."""
     return math.sqrt(4.0 * T * float(gamma(T)))
@@ -218,8 +210,8 @@ def _ruled_out_late(
 
 
 def _bound(value: float, assumptions: Assumptions, T: int, theorem: str, threat: str) -> RegretBound:
-    trivial = 2.0 * assumptions.B0 * T
-    return RegretBound(min(value, trivial), value, bool(value >= trivial), theorem, threat)
+    value, trivial = float(value), 2.0 * assumptions.B0 * T
+    return RegretBound(min(value, trivial), value, value >= trivial, theorem, threat)
 
 
 def _game(assumptions: Assumptions, C: float, T: int) -> tuple[float, int]:

@@ -3,6 +3,7 @@
 import math
 
 from scipy.optimize import brentq
+from scipy.special import rel_entr
 
 
 def tail_paper(cap: float, delta: float) -> float:
@@ -21,7 +22,8 @@ def tail_sharp(budget: float, p: float, cap: float, delta: float) -> float:
 
         (budget / b) * kl(a / budget, p) >= ln(1 / delta),   b = min(cap, budget),
 
-    and `budget` if there is none; kl(q, p) = q ln(q/p) + (1-q) ln((1-q)/(1-p)).
+    and `budget` if there is none; kl(q, p) = q ln(q/p) + (1-q) ln((1-q)/(1-p)) is the relative entropy
+    of two coins.
 
     Proof. For a lie of size |c| <= b and theta > 0, ln E exp(theta |c| 1{drawn}) =
     ln(1 + p (e^(theta |c|) - 1)) is convex in |c| and 0 at 0, so at most
@@ -38,19 +40,12 @@ def tail_sharp(budget: float, p: float, cap: float, delta: float) -> float:
     if budget == 0.0 or p >= 1.0:
         return budget
     n_lies = budget / min(cap, budget)
-    target = math.log(1.0 / delta)
 
     def shortfall(share: float) -> float:
-        return n_lies * binary_kl(share, p) - target
+        kl = float(rel_entr(share, p) + rel_entr(1.0 - share, 1.0 - p))
+        return n_lies * kl - math.log(1.0 / delta)
 
     if shortfall(1.0) < 0.0:
         return budget
     share = float(brentq(shortfall, p, 1.0, xtol=1e-14))
     return min(budget, budget * (share + 1e-13))  # to the valid side of the root
-
-
-def binary_kl(q: float, p: float) -> float:
-    """Relative entropy of a coin of probability q to one of probability p."""
-    left = q * math.log(q / p) if q > 0.0 else 0.0
-    right = (1.0 - q) * math.log((1.0 - q) / (1.0 - p)) if q < 1.0 else 0.0
-    return left + right

@@ -1,6 +1,6 @@
-"""Named test functions of the attack literature, turned round so that we maximise.
+"""Test functions of the attack literature by name, each on its usual box, with its true maximum.
 
-Each is the negative of the usual function to be minimised, on its usual box, with its true maximum.
+They are the negatives of the usual functions, which are minimised.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,6 @@ class TestFunction:
     high: tuple[float, ...]
     f_max: float
     """The true maximum on the box."""
-    x_best: tuple[tuple[float, ...], ...]
-    """Where it is attained."""
     function: Callable[[Floats], Floats]
     """(n, d) points to (n,) values."""
 
@@ -104,33 +102,12 @@ def _hartmann6(X: Floats) -> Floats:
 TEST_FUNCTIONS: dict[str, TestFunction] = {
     test.name: test
     for test in (
-        TestFunction("1d", (-1.0,), (1.0,), 50.4608044704651, ((-0.8563627379,),), _forrester),
-        TestFunction("forrester", (0.0,), (1.0,), 6.020740055767081, ((0.7572487562,),), _forrester),
-        TestFunction("levy", (-15.0,), (2.5,), 0.0, ((1.0,),), _levy),
-        TestFunction(
-            "camelback",
-            (-2.0, -1.0),
-            (2.0, 1.0),
-            1.0316284534898774,
-            ((0.0898420, -0.7126564), (-0.0898420, 0.7126564)),
-            _camelback,
-        ),
-        TestFunction(
-            "branin",
-            (-5.0, 0.0),
-            (10.0, 15.0),
-            -0.39788735772973816,
-            ((-np.pi, 12.275), (np.pi, 2.275), (9.424778, 2.475)),
-            _branin,
-        ),
-        TestFunction("bohachevsky", (-100.0, -100.0), (100.0, 100.0), 0.0, ((0.0, 0.0),), _bohachevsky),
-        TestFunction(
-            "hartmann6",
-            (0.0,) * 6,
-            (1.0,) * 6,
-            3.322368011415515,
-            ((0.20168952, 0.15001069, 0.47687398, 0.27533243, 0.31165162, 0.65730054),),
-            _hartmann6,
-        ),
+        TestFunction("1d", (-1.0,), (1.0,), 50.4608044704651, _forrester),
+        TestFunction("forrester", (0.0,), (1.0,), 6.020740055767081, _forrester),
+        TestFunction("levy", (-15.0,), (2.5,), 0.0, _levy),
+        TestFunction("camelback", (-2.0, -1.0), (2.0, 1.0), 1.0316284534898774, _camelback),
+        TestFunction("branin", (-5.0, 0.0), (10.0, 15.0), -0.39788735772973816, _branin),
+        TestFunction("bohachevsky", (-100.0, -100.0), (100.0, 100.0), 0.0, _bohachevsky),
+        TestFunction("hartmann6", (0.0,) * 6, (1.0,) * 6, 3.322368011415515, _hartmann6),
     )
 }
