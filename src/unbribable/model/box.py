@@ -1,4 +1,4 @@
-"""Continuous domains, and the candidates by which an algorithm searches any domain."""
+"""Continuous domains, and the candidates among which an algorithm searches any domain."""
 
 import hashlib
 from collections.abc import Callable
@@ -14,31 +14,26 @@ from unbribable.model.domain import Grid
 from unbribable.model.kernels import Kernel
 
 N_TEST = 1024
-"""Points (four times as many in several dimensions) among which the search for gaps begins."""
+"""Points (four times as many in several dimensions) from which the search for gaps begins."""
 
 _N_STARTS, _N_MOVES, _N_STEPS = 8, 16, 16
-"""How many points of them it moves, by how many tries at a time, and how often."""
+"""How many of them it moves, how many moves it tries at a time, and how often."""
 
 
 class Box:
     """A continuous domain: all x with low <= x <= high, scaled to the unit cube.
 
     Kernels see the unit cube: a lengthscale of 0.2 is a fifth of the box's side. Algorithms compare
-    finitely many candidates: scrambled Sobol points and corners at first, then also every point read
-    and a few points round it and round the incumbent. What is chosen is polished from the best
-    candidates by a local search, so the choice itself is not tied to them.
+    finitely many candidates: at first scrambled Sobol points and corners, later also every point read
+    and a few points around it and around the incumbent. A local search from the best candidates then
+    polishes the choice, so it need not be one of them.
 
     Args:
-        low: Lower bounds, (d,).
-        high: Upper bounds, (d,), each above the lower one.
+        low: Lower bounds, (d,); read-only once here.
+        high: Upper bounds, (d,), each above the lower one; read-only too.
         n_candidates: Sobol candidates at the start, a power of two.
         snap: Maps points of the unit cube, (n, d), to the nearest ones that exist, where not all of
             them do (integers, categories); idempotent.
-
-    Attributes:
-        low: (d,), read-only.
-        high: (d,), read-only.
-        d: Number of coordinates.
     """
 
     def __init__(
@@ -89,11 +84,7 @@ class Box:
         return np.where(U >= 1.0, self.high, X)
 
     def check(self, x: Any) -> Floats:
-        """x as a point of the unit cube, if it lies in the box (up to rounding).
-
-        Raises:
-            ValueError: x has the wrong shape or lies outside; the message names the bound.
-        """
+        """x as a point of the unit cube, if it lies in the box (up to rounding)."""
         x = checks.array("x", x, ndim=1)
         if x.shape != (self.d,):
             raise ValueError(f"x must have shape ({self.d},), got shape {x.shape}")
@@ -130,11 +121,8 @@ class Box:
 class Candidates:
     """Holds changing state: the points an algorithm compares. A Grid's are fixed, a Box's grow.
 
-    Args:
-        domain: A Grid or a Box.
-
     Attributes:
-        domain: The same.
+        domain: A Grid or a Box.
         box: The domain if it is a Box, else None.
         coordinates: The candidates as the kernel sees them, (n, d).
     """
@@ -176,7 +164,9 @@ class Candidates:
 
     def index_of(self, u: Floats) -> int | None:
         """The candidate at u (equal up to rounding, 1e-9), or None where there is none yet."""
-        distance = _distances(self.coordinates, u)
+        distance = np.zeros(self.n)
+        for column, value in zip(self.coordinates.T, u, strict=True):  # faster than all at once
+            np.maximum(distance, np.abs(column - value), out=distance)
         nearest = int(np.argmin(distance))
         return nearest if distance[nearest] <= 1e-9 * max(1.0, float(np.abs(u).max())) else None
 
@@ -188,22 +178,19 @@ class Candidates:
         return index
 
     def add(self, U: Floats) -> int:
-        """Append those of U that are no candidates yet; returns how many they were."""
-        n = n_now = self.n
-        points = np.concatenate([self.coordinates, U])
+        """Append those of U that are not candidates yet; returns their number."""
+        n = self.n
         for u in U:
-            if _distances(points[:n_now], u).min() > 1e-9:
-                points[n_now] = u
-                n_now += 1
-        self.coordinates = points[:n_now]
-        return n_now - n
+            if self.index_of(u) is None:
+                self.coordinates = np.concatenate([self.coordinates, u[None, :]])
+        return self.n - n
 
     def discretisation(self, kernel: Kernel) -> float:
         """sup_x min_z d_k(x, z) over candidates z, estimated by search; 0 on a Grid.
 
         d_k(x, z)^2 = k(x, x) + k(z, z) - 2 k(x, z). A function of norm at most B exceeds its maximum
-        over the candidates by at most B times the supremum. What the search finds is at most the
-        supremum, and in tests 0.95 of it or more. It falls as candidates are added.
+        over the candidates by at most B times the supremum. The search finds at most the supremum, and
+        at least 0.95 of it in tests. It falls as candidates are added.
         """
         if self.box is None:
             return 0.0
@@ -213,11 +200,11 @@ class Candidates:
         return float(np.sqrt(max(0.0, float(square.max()))))
 
     def _far_points(self, box: Box, kernel: Kernel) -> Floats:
-        """Points far from the candidates that there were at first, (k, d).
+        """Points far from the first candidates, (k, d).
 
-        Scrambled Sobol points that are no candidates, corners and, in one dimension, the middle between
-        neighbours. Those farthest from every candidate are moved at random, over shrinking
-        distances, as long as that leads farther away.
+        They are other Sobol points, corners and, in one dimension, the middles between neighbours.
+        Those farthest from every candidate are moved at random, over shrinking distances, as long as
+        that leads farther away.
         """
         d, first = box.d, self.coordinates[: self._n_first]
         points = [box.sobol(N_TEST << min(2, (d - 1).bit_length()), 1), box.corners(N_TEST)]
@@ -246,18 +233,10 @@ class Candidates:
     @staticmethod
     def _squares(U: Floats, X: Floats, kernel: Kernel) -> Floats:
         """The squared kernel distance of each point of U to the nearest of X, (k,)."""
-        diag, parts = kernel.diag(X), []
-        for part in np.array_split(U, 1 + len(U) // 1024):  # bounds the memory
-            parts.append(kernel.diag(part) + (diag - 2.0 * kernel(part, X)).min(axis=1))
-        return np.concatenate(parts)
-
-
-def _distances(points: Floats, u: Floats) -> Floats:
-    """The largest difference in a coordinate, (n,); coordinate by coordinate, which is faster."""
-    distances = np.zeros(len(points))
-    for column, value in zip(points.T, u, strict=True):
-        np.maximum(distances, np.abs(column - value), out=distances)
-    return distances
+        parts = np.array_split(U, 1 + len(U) // 1024)  # bounds the memory
+        nearest = [(kernel.diag(X) - 2.0 * kernel(part, X)).min(axis=1) for part in parts]
+        squares: Floats = kernel.diag(U) + np.concatenate(nearest)
+        return squares
 
 
 def _same(U: Floats) -> Floats:

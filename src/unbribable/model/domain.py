@@ -16,11 +16,6 @@ class Grid:
     Args:
         points: Array-like of shape (n, d). One-dimensional candidates are a column,
             `np.linspace(0, 1, 100)[:, None]`.
-
-    Attributes:
-        points: The candidates, (n, d), read-only.
-        n: Number of candidates.
-        d: Number of coordinates.
     """
 
     def __init__(self, points: Any) -> None:
@@ -39,10 +34,10 @@ class Grid:
             )
         points.flags.writeable = False
         self.points: Floats = points
-        self._columns: Floats = np.ascontiguousarray(points.T)
-        self._sides: Floats = np.ptp(points, axis=0)
         self.n: int = n
         self.d: int = d
+        self._columns: Floats = np.ascontiguousarray(points.T)
+        self._sides: Floats = np.ptp(points, axis=0)
 
     def __len__(self) -> int:
         return self.n

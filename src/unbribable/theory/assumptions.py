@@ -10,11 +10,7 @@ from unbribable.model.kernels import Kernel
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What the guarantees rest on, fixed before the data; frozen and validated.
-
-    Raises:
-        TypeError, ValueError: The message says the rule and the value.
-    """
+    """What the guarantees rest on, fixed before the data."""
 
     kernel: Kernel
     """The kernel whose RKHS contains f."""
@@ -35,17 +31,18 @@ class Assumptions:
     def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got kernel={self.kernel!r}")
-        cap = self.B0 if self.c_max is None else self.c_max
-        numbers: dict[str, Any] = {
-            "B": checks.real("B", self.B, above=0.0),
-            "B0": checks.real("B0", self.B0, above=0.0),
-            "noise_std": checks.real("noise_std", self.noise_std, at_least=0.0),
-            "lam": checks.real("lam", self.lam, above=0.0),
-            "delta": checks.real("delta", self.delta, above=0.0, below=1.0),
-            "c_max": checks.real("c_max", cap, above=0.0, may_be_inf=True),
+        if self.c_max is None:
+            object.__setattr__(self, "c_max", self.B0)
+        limits: dict[str, dict[str, Any]] = {
+            "B": {"above": 0.0},
+            "B0": {"above": 0.0},
+            "noise_std": {"at_least": 0.0},
+            "lam": {"above": 0.0},
+            "delta": {"above": 0.0, "below": 1.0},
+            "c_max": {"above": 0.0, "may_be_inf": True},
         }
-        for name, number in numbers.items():
-            object.__setattr__(self, name, number)
+        for name, limit in limits.items():
+            object.__setattr__(self, name, checks.real(name, getattr(self, name), **limit))
 
     @property
     def cap(self) -> float:
@@ -54,11 +51,11 @@ class Assumptions:
 
     @property
     def tolerance(self) -> float:
-        """Slack with which bounds are compared where a decision hangs on it."""
+        """Slack in comparisons of bounds that decide something."""
         return 1e-9 * max(1.0, self.B)
 
     def lam_of(self, noise_std: Any) -> float:
-        """The fictitious noise of a reading with a noise_std of its own: lam * (noise_std / assumed)^2.
+        """lam of a reading with its own noise_std: lam * (noise_std / assumed)^2.
 
         So noise_std / sqrt(lam), which the noise width needs, is the same for every reading.
         """
@@ -73,22 +70,15 @@ class Assumptions:
         return lam
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON-able data."""
-        return {
-            "kernel": repr(self.kernel),
-            "B": self.B,
-            "B0": self.B0,
-            "noise_std": self.noise_std,
-            "lam": self.lam,
-            "delta": self.delta,
-            "c_max": "inf" if math.isinf(self.cap) else self.cap,
-        }
+        """JSON-able."""
+        c_max = "inf" if math.isinf(self.cap) else self.cap
+        return {**vars(self), "kernel": repr(self.kernel), "c_max": c_max}
 
     def in_words(self, *, is_fitted: bool = False) -> str:
-        """The assumptions as sentences a user can check against their problem.
+        """Sentences that a user can check against the problem.
 
         Args:
-            is_fitted: Whether any of them was chosen by looking at the readings they speak about.
+            is_fitted: Whether some assumptions were chosen by looking at the readings they are about.
         """
         cap = "is not capped" if math.isinf(self.cap) else f"is at most {self.cap:g}"
         words = (
