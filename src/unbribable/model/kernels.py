@@ -62,7 +62,7 @@ class Kernel(ABC):
     def gradient(self, X: Floats, x: Floats) -> Floats:
         """The derivatives of k(X[i], x) in x, shape (len(X), d).
 
-        By differences unless overridden, so that a kernel of your own needs only its values.
+        By differences unless overridden: a kernel of your own needs only its values.
         """
         return _differences(lambda at: self(X, at), x)
 
@@ -75,11 +75,7 @@ class Kernel(ABC):
         return None
 
     def check(self, X: Floats) -> None:
-        """Refuse points on which the kernel is undefined or k(x, x) > 1.
-
-        Raises:
-            ValueError: A wrong number of scales, or k(x, x) > 1 somewhere.
-        """
+        """Refuse points on which the kernel is undefined or k(x, x) > 1."""
         self(X[:1], X[:1])
         diag = self.diag(X)
         worst = int(np.argmax(diag))
@@ -90,17 +86,13 @@ class Kernel(ABC):
             )
 
     def scaled(self, side: Floats) -> "Kernel":
-        """This kernel of the unit cube on a box with these sides, wherever the box lies.
-
-        Raises:
-            TypeError: The kernel is not a function of the distance.
-        """
+        """This kernel of the unit cube on a box with these sides, wherever that lies; if stationary."""
         if np.all(side == 1.0):
             return self
         raise TypeError(f"only a stationary kernel can be scaled, got {self!r}")
 
     def to_plain(self) -> dict[str, Any]:
-        """JSON-able: one of `KERNELS` by kind and fields, any other by its repr."""
+        """JSON-able: one of `KERNELS` by its name and fields, any other by its repr."""
         kind = type(self)
         if KERNELS.get(kind.__name__) is not kind:
             return {"kind": "custom", "repr": repr(self)}
@@ -109,11 +101,7 @@ class Kernel(ABC):
 
     @staticmethod
     def from_plain(plain: Mapping[str, Any]) -> "Kernel":
-        """Back from `to_plain`.
-
-        Raises:
-            ValueError: It is not one of `KERNELS`.
-        """
+        """Back from `to_plain`, if it is one of `KERNELS`."""
         fields = dict(plain)
         kind = fields.pop("kind", None)
         if kind not in KERNELS:
@@ -134,10 +122,7 @@ class Stationary(Kernel):
         """The kernel's value at squared scaled distance r2; 1 at r2 = 0."""
 
     def slope_of_squared_distance(self, r2: Floats) -> Floats:
-        """The derivative of `of_squared_distance` in r2; any finite value where there is none.
-
-        By differences unless overridden.
-        """
+        """The derivative of `of_squared_distance`, any finite value where it has none; by differences."""
         low, high = np.maximum(r2 - _DIFFERENCE, 0.0), r2 + _DIFFERENCE
         return (self.of_squared_distance(high) - self.of_squared_distance(low)) / (high - low)
 
