@@ -122,7 +122,7 @@ class Stationary(Kernel):
         """The kernel's value at squared scaled distance r2; 1 at r2 = 0."""
 
     def slope_of_squared_distance(self, r2: Floats) -> Floats:
-        """The derivative of `of_squared_distance`, any finite value where it has none; by differences."""
+        """The derivative of `of_squared_distance`, anything finite where it has none; by differences."""
         low, high = np.maximum(r2 - _DIFFERENCE, 0.0), r2 + _DIFFERENCE
         return (self.of_squared_distance(high) - self.of_squared_distance(low)) / (high - low)
 

@@ -10,9 +10,6 @@ from unbribable.world.adversaries.base import Adversary, NoAdversary, Observatio
 from unbribable.world.ledger import Ledger
 from unbribable.world.objectives import Objective
 
-_BLOCK = 1024
-"""Noise values drawn at a time."""
-
 
 class Environment:
     """Holds changing state: the streams of noise and of the adversary, the ledger, what is committed.
@@ -57,7 +54,6 @@ class Environment:
         self.ledger = Ledger(self.C, self.c_max)
         self.adversary.reset()
         self._noise_rng, self._adversary_rng = noise, adversary
-        self._noise: Floats = np.zeros(0)
         self.t = 0
         self._committed: tuple[Ints, Floats, float] | None = None
 
@@ -101,16 +97,10 @@ class Environment:
         if not len(where):
             raise RuntimeError(f"candidate {index} is not among the points faced, {points.tolist()}")
         self._committed = None
+        self.t += 1
         f = float(self.objective.f[index])
-        noise = self._next_noise()
+        noise = self.noise_std * self._noise_rng.standard_normal()
         c = float(granted[where[0]])
         observation = Observation(f, noise, c, f + noise + c, charge)
         self.adversary.saw(index, instance, observation)
         return observation
-
-    def _next_noise(self) -> float:
-        k = self.t % _BLOCK
-        if k == 0:
-            self._noise = self.noise_std * self._noise_rng.standard_normal(_BLOCK)
-        self.t += 1
-        return float(self._noise[k])
