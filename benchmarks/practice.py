@@ -150,7 +150,9 @@ def budgets_of(result: ub.Result) -> tuple[float, float]:
     for told in result.engine.told:
         engine.tell(told.t, told.x, told.y)
         if engine.assumptions is not None:
-            budgets.append(ALLOWED * engine.plan.n_rounds * engine.assumptions.cap * engine.units.scale)
+            budgets.append(
+                ALLOWED * engine.plan.n_rounds * engine.assumptions.c_max * engine.units.scale
+            )
     return min(budgets), budgets[-1]
 
 

@@ -132,7 +132,7 @@ def test_slow_rules_out_every_point_worse_by_a_gap_by_the_elimination_time(
     norm, noise_std, alpha = 20.0, 0.5, 2.0
     assumptions = ub.Assumptions(kernel, B=norm, B0=norm, noise_std=noise_std, delta=0.4, c_max=0.5)
     share = assumptions.delta / 5
-    budget = tail_paper(assumptions.cap, share)
+    budget = tail_paper(assumptions.c_max, share)
     gamma = ub.MaxInformationGain(kernel, domain.points, 1.0)
     rng = np.random.default_rng(0)
     f = np.array([0.55, -0.1, 0.8]) * norm if setting is orthogonal else norm * domain.points[:, 0]
@@ -145,7 +145,7 @@ def test_slow_rules_out_every_point_worse_by_a_gap_by_the_elimination_time(
     }
     assert len(deadlines) >= 1
     assert all(deadline is not None for deadline in deadlines.values())
-    lies = np.abs(random_corruption(rng, 100, budget, assumptions.cap))
+    lies = np.abs(random_corruption(rng, 100, budget, assumptions.c_max))
     open_points, t = set(deadlines), 0
     while open_points:
         is_out = slow.ucb_bar < slow.lcb_bar.max()

@@ -313,7 +313,7 @@ def test_where_all_was_given_no_bound_depends_on_what_was_fitted() -> None:
     assumed, units, C = found[0]
     assert (units.center, units.scale, assumed.B, assumed.B0) == (0.0, 9.0, 1.0, 1.0)
     assert assumed.noise_std == pytest.approx(0.1 / 9.0, rel=1e-12)
-    assert pytest.approx(0.1 * 9 * assumed.cap, rel=1e-12) == C
+    assert pytest.approx(0.1 * 9 * assumed.c_max, rel=1e-12) == C
 
 
 @pytest.mark.parametrize("words", [{"kernel": KERNEL}, {"B": 30.0}, {"kernel": KERNEL, "B": 30.0}])
@@ -374,7 +374,7 @@ def test_a_tenth_of_the_readings_may_be_lies_initial_ones_included(n_rounds: int
     run = judged(n_rounds, 0)
     algorithm = run.engine.algorithm
     assert isinstance(algorithm, ub.RobustGPUCB)
-    assert pytest.approx(0.1 * (50 + n_rounds) * algorithm.assumptions.cap, rel=1e-12) == algorithm.C
+    assert pytest.approx(0.1 * (50 + n_rounds) * algorithm.assumptions.c_max, rel=1e-12) == algorithm.C
 
 
 def test_the_learner_calls_no_honest_reading_of_a_table_certain() -> None:

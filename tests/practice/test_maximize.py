@@ -57,9 +57,9 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
 
     tenth, run = learner()
     assert type(tenth) is ub.RobustGPUCB
-    assert SHARE * 8 * tenth.assumptions.cap == tenth.C
+    assert SHARE * 8 * tenth.assumptions.c_max == tenth.C
     assert SHARE == 0.1
-    cap = tenth.assumptions.cap * run.engine.units.scale
+    cap = tenth.assumptions.c_max * run.engine.units.scale
     assert f"total corruption at most {0.8 * cap:g}," in run.guarantee
 
     layers, _ = learner(corruption="unknown")
@@ -77,7 +77,7 @@ def test_in_a_fitted_model_a_lie_can_be_what_is_left_of_it_after_cutting() -> No
     run = ub.maximize(Scripted(), BOX, 12, seed=0)
     algorithm, units = run.engine.algorithm, run.engine.units
     assert algorithm is not None
-    assert algorithm.assumptions.cap == 2.0 * units.limit
+    assert algorithm.assumptions.c_max == 2.0 * units.limit
     assert units.limit == algorithm.assumptions.B0 + 6.0 * algorithm.assumptions.noise_std
 
 

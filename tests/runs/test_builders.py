@@ -57,7 +57,7 @@ def test_assumptions_default_to_the_truth():
     a, objective = algorithm.assumptions, environment.objective
     assert a.kernel == objective.kernel == ub.SquaredExponential(0.1)
     assert a.B == objective.norm == 2.0
-    assert a.B0 == a.cap == environment.c_max == np.abs(objective.f).max()
+    assert a.B0 == a.c_max == environment.c_max == np.abs(objective.f).max()
     assert a.noise_std == environment.noise_std == 0.1
     assert a.lam == 0.05
     assert algorithm.C == environment.C == 2.0
@@ -67,7 +67,7 @@ def test_assumptions_can_differ_from_the_truth():
     assumed = {"B": 5, "B0": 3, "noise_std": 0.2, "c_max": 0.5, "delta": 0.01}
     algorithm, environment = build_game(game(assumptions=assumed, c_max=1.5).game)
     a = algorithm.assumptions
-    assert (a.B, a.B0, a.noise_std, a.cap, a.delta, a.lam) == (5.0, 3.0, 0.2, 0.5, 0.01, 1.0)
+    assert (a.B, a.B0, a.noise_std, a.c_max, a.delta, a.lam) == (5.0, 3.0, 0.2, 0.5, 0.01, 1.0)
     assert environment.c_max == 1.5
 
 

@@ -40,12 +40,12 @@ def test_a_bad_assumption_is_refused_with_the_rule_and_the_value(
 
 def test_the_defaults_are_lam_one_delta_a_tenth_and_lies_up_to_b0() -> None:
     assumptions = ub.Assumptions(KERNEL, **GOOD)
-    assert (assumptions.lam, assumptions.delta, assumptions.cap) == (1.0, 0.1, 1.5)
+    assert (assumptions.lam, assumptions.delta, assumptions.c_max) == (1.0, 0.1, 1.5)
 
 
 def test_a_lie_may_be_capped_apart_from_f_or_not_at_all() -> None:
-    assert ub.Assumptions(KERNEL, **GOOD, c_max=7).cap == 7.0
-    assert ub.Assumptions(KERNEL, **GOOD, c_max=math.inf).cap == math.inf
+    assert ub.Assumptions(KERNEL, **GOOD, c_max=7).c_max == 7.0
+    assert ub.Assumptions(KERNEL, **GOOD, c_max=math.inf).c_max == math.inf
 
 
 def test_numbers_of_other_types_become_plain_floats() -> None:

@@ -94,7 +94,7 @@ def bounds(assumptions: Assumptions, X: Floats, C: float, T: int, gap: float | N
                 for widths, noise in WIDTHS.items()
             },
             "plays_of_slow_until_worse_points_are_ruled_out": None
-            if math.isinf(unit.cap)
+            if math.isinf(unit.c_max)
             else {
                 widths: elimination_time(unit, gap, gamma_1, noise=noise)
                 for widths, noise in WIDTHS.items()
@@ -112,13 +112,13 @@ def _widths(assumptions: Assumptions, C: float, T: int, gain: float) -> dict[str
         "noise (paper)": a.B + rho,
         "noise (tight)": math.hypot(a.B, rho_half),
         "corruption (paper)": C / math.sqrt(a.lam),
-        "corruption (capped)": math.sqrt(C * min(C, a.cap) / a.lam),
+        "corruption (capped)": math.sqrt(C * min(C, a.c_max) / a.lam),
     }
 
 
 def _budgets(assumptions: Assumptions, C: float, T: int) -> list[dict[str, Any]]:
     """Corruption that the instances drawn at random allow for."""
-    if math.isinf(assumptions.cap):
+    if math.isinf(assumptions.c_max):
         return []
     tails = ("paper", "sharp")
     layers = {tail: layer_budgets(assumptions, T, tail) for tail in tails}
@@ -141,7 +141,7 @@ def _theorems(
         ("RobustGPUCB", "paper", theorem_5(a, C, T, gamma)),
         ("RobustGPUCB", "default", theorem_5(a, C, T, gamma, width="exact", noise="tight")),
     ]
-    if math.isinf(a.cap):
+    if math.isinf(a.c_max):
         return found
     for is_corrupted in (False, True):
         learner = "FastSlowGPUCB" if is_corrupted else "FastSlowGPUCB, nobody lies"

@@ -264,6 +264,7 @@ def bound(
     with usage():
         X = grid(points, dimension, low, high, rounds)
         k = kernel_of(kernel, lengthscale, smoothness)
+        cap = largest if cap is None else cap
         a = Assumptions(k, B=norm, B0=largest, noise_std=noise, lam=lam, delta=delta, c_max=cap)
         data = bounds(a, X, corruption, rounds, gap)
     if as_json:

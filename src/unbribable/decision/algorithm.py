@@ -376,7 +376,7 @@ class Algorithm(Learner):
         """The guarantee, void where the run itself has voided it."""
         guarantee, is_given = self._guarantee(threat, C), self.options.beta is not None
         refutation = None if self.refuted is None else self._refutation()
-        return in_run(guarantee, self.journal, self.assumptions.cap, is_given, refutation)
+        return in_run(guarantee, self.journal, self.assumptions.c_max, is_given, refutation)
 
     @property
     def _between(self) -> float:

@@ -106,7 +106,7 @@ class Anywhere:
         if not self._instance.shift.is_open:
             return self._shift_on_sigma() * sigma
         weights = self._posterior.weights_of(belief.columns.copy())
-        counts, cap = self._posterior.item_counts, self._assumptions.cap
+        counts, cap = self._posterior.item_counts, self._assumptions.c_max
         return shift_exact(weights, counts, self._instance.C, cap) / self._posterior.lam
 
     def _shift_on_sigma(self) -> float:
@@ -116,13 +116,13 @@ class Anywhere:
             return 0.0
         if self._options.width == "paper":
             return float(shift_paper(C, lam, one)[0])
-        return float(shift_capped(C, self._assumptions.cap, lam, one)[0])
+        return float(shift_capped(C, self._assumptions.c_max, lam, one)[0])
 
     def _pushed(self, belief: Belief) -> tuple[float, Floats]:
         """The exact shift at one point, and its derivative by the column of R, (m,)."""
         p = self._posterior
         weights = p.weights_of(belief.columns.copy())[:, 0] / p.lam
-        lies = knapsack(weights, p.item_counts, self._instance.C, self._assumptions.cap)
+        lies = knapsack(weights, p.item_counts, self._instance.C, self._assumptions.c_max)
         push = np.zeros(p.m)
         rows, lams = p.items
         np.add.at(push, rows, lies / lams)

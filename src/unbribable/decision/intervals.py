@@ -77,7 +77,7 @@ class Intervals:
         self.is_crossed = False
 
     def _new_shift(self) -> Shift:
-        cap = self.assumptions.cap
+        cap = self.assumptions.c_max
         if self._is_exact:
             return ExactShift(self.posterior, self.C, cap)
         closed_form = None if self.options.width == "paper" else cap

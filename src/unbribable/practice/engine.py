@@ -79,7 +79,7 @@ class Engine:
         if plan.assumptions is not None:
             self._start.check_kernel(plan.assumptions.kernel)
             is_drawn = plan.corruption == UNKNOWN or plan.known_or_zero is not None
-            if is_drawn and np.isinf(plan.assumptions.cap):
+            if is_drawn and np.isinf(plan.assumptions.c_max):
                 raise ValueError(
                     "c_max must be finite where the corruption is unknown or may be zero, got c_max=inf"
                 )
@@ -328,7 +328,7 @@ class Engine:
         if plan.corruption == 0:
             return GPUCB(domain, assumed)
         if plan.corruption is None:
-            return RobustGPUCB(domain, assumed, C=SHARE * self.n_readings * assumed.cap)
+            return RobustGPUCB(domain, assumed, C=SHARE * self.n_readings * assumed.c_max)
         return RobustGPUCB(domain, assumed, C=float(plan.corruption) / scale)
 
 

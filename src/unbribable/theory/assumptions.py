@@ -25,7 +25,7 @@ class Assumptions:
     """Fictitious noise variance of the posterior. Any value > 0 gives valid intervals."""
     delta: float = 0.1
     """Total probability with which an algorithm's guarantee may fail."""
-    c_max: float | None = None
+    c_max: float = None  # type: ignore[assignment]  # B0 takes its place
     """Cap of one lie, |c| <= c_max; B0 unless given, math.inf for none."""
 
     def __post_init__(self) -> None:
@@ -43,11 +43,6 @@ class Assumptions:
         }
         for name, limit in limits.items():
             object.__setattr__(self, name, checks.real(name, getattr(self, name), **limit))
-
-    @property
-    def cap(self) -> float:
-        """c_max as a number: what one lie can be at most."""
-        return self.B0 if self.c_max is None else self.c_max
 
     @property
     def tolerance(self) -> float:
@@ -71,7 +66,7 @@ class Assumptions:
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
-        c_max = "inf" if math.isinf(self.cap) else self.cap
+        c_max = "inf" if math.isinf(self.c_max) else self.c_max
         return {**vars(self), "kernel": repr(self.kernel), "c_max": c_max}
 
     def in_words(self, *, is_fitted: bool = False) -> str:
@@ -80,7 +75,7 @@ class Assumptions:
         Args:
             is_fitted: Whether some assumptions were chosen by looking at the readings they are about.
         """
-        cap = "is not capped" if math.isinf(self.cap) else f"is at most {self.cap:g}"
+        cap = "is not capped" if math.isinf(self.c_max) else f"is at most {self.c_max:g}"
         words = (
             f"f lies in the RKHS of {self.kernel!r} with norm at most B={self.B:g}, and |f| is at "
             f"most B0={self.B0:g}. The noise of a reading, given all before it, is sub-Gaussian "

@@ -85,6 +85,6 @@ def finite_cap(assumptions: Assumptions) -> float:
     Raises:
         ValueError: It is infinite.
     """
-    if math.isinf(assumptions.cap):
+    if math.isinf(assumptions.c_max):
         raise ValueError("c_max must be finite where an instance is drawn at random, got c_max=inf")
-    return assumptions.cap
+    return assumptions.c_max

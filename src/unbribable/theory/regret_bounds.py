@@ -68,7 +68,7 @@ def theorem_5(
     """
     C, T = _game(assumptions, C, T)
     checks.choice("width", width, ("paper", "capped", "exact"))
-    spent = C if width == "paper" else math.sqrt(C * min(C, assumptions.cap))
+    spent = C if width == "paper" else math.sqrt(C * min(C, assumptions.c_max))
     beta = _beta(assumptions, gamma(T - 1), assumptions.delta, noise)
     value = 2.0 * (spent + beta) * _root(T, gamma)
     return _bound(value, assumptions, T, "Theorem 5", "weak or strong")
