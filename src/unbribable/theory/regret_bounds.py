@@ -6,7 +6,7 @@ readings (array in, array out): `MaxInformationGain(kernel, X, lam=1.0)`, or a c
 `noise` is the learner's option of that name. With "paper" the numbers are the paper's. The tight width,
 which is the learners' default, fails if one of two events of delta/2 does. So with "tight" (ours)
 delta/2 takes the place of delta in the logarithm of the noise, and nowhere else.
-Proof. The theorems use of the noise part of a width that it is valid and at most (B + rho) sigma.
+Proof. All that the theorems use of a width's noise part is that it is valid and at most (B + rho) sigma.
 The tight one is valid with probability 1 - delta and at most sqrt(B^2 + rho^2) sigma <=
 (B + rho) sigma with rho = rho(delta/2). QED
 """
@@ -63,8 +63,8 @@ def theorem_5(
 
         2 (C + B + noise_std sqrt(2 (gamma_{T-1} + ln 1/delta))) sqrt(4 T gamma_T)
 
-    With width "capped" or "exact" (ours) sqrt(C min(C, c_max)) stands in place of C: every
-    interval stays valid and is at most that wide.
+    With width "capped" or "exact" (ours) sqrt(C min(C, c_max)) takes the place of C: every interval
+    stays valid and is at most that wide.
     """
     C, T = _game(assumptions, C, T)
     checks.choice("width", width, ("paper", "capped", "exact"))
