@@ -9,8 +9,9 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.stats import qmc
 
+import unbribable as ub
 from unbribable.model.checks import Floats
-from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
+from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential, Stationary
 from unbribable.practice.fit import Fit, Fitting
 from unbribable.practice.reading_model import DROP, ReadingModel
 from unbribable.world.named_functions import TEST_FUNCTIONS
@@ -385,3 +386,22 @@ def test_caution_is_usable_with_few_or_equal_readings_and_huge_lies(n: int) -> N
         found = Fitting(U, y).cautious(U, y)
         assert all(math.isfinite(getattr(found, name)) for name in NUMBERS)
         assert 1.0 <= found.B0 <= found.B
+
+
+@dataclasses.dataclass(frozen=True)
+class RationalQuadratic(Stationary):
+    """A stationary kernel that is not ours."""
+
+    lengthscale: Any
+
+    def of_squared_distance(self, r2: Floats) -> Floats:
+        return (1.0 + r2 / 4.0) ** -2
+
+
+def test_a_stationary_kernel_of_ones_own_can_be_given_on_a_grid() -> None:
+    """The fit scales it to the unit cube; the guarantee rests on it as it was given."""
+    points = np.linspace(10.0, 30.0, 41)[:, None]
+    kernel = RationalQuadratic(4.0)
+    run = ub.maximize(lambda x: -abs(float(x[0]) - 17.0), ub.Grid(points), 14, kernel=kernel, seed=0)
+    assert abs(run.x[0] - 17.0) <= 2.0
+    assert repr(kernel) in run.assumptions
