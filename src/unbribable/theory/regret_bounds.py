@@ -75,13 +75,7 @@ def theorem_5(
 
 
 def theorem_9(
-    assumptions: Assumptions,
-    C: float,
-    T: int,
-    gamma: Gamma,
-    *,
-    is_corrupted: bool,
-    noise: str = "paper",
+    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, is_corrupted: bool, noise: str = "paper"
 ) -> RegretBound:
     """Regret of Fast-Slow GP-UCB for a corruption of C or zero [BKS20, Thm. 9].
 
