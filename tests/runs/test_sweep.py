@@ -6,6 +6,7 @@ import json
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 
 import distributed
 import pytest
@@ -141,7 +142,7 @@ def test_a_damaged_list_of_runs_is_written_anew(text, tmp_path):
 
 def test_failures_of_runs_that_the_spec_no_longer_has_are_forgotten(tmp_path):
     silent = {"kind": "silent", "base": {"kind": "flip"}}
-    sweep(spec(1, noise_std=0.0, adversaries=[silent]), tmp_path, serial=True)
+    sweep(replace(spec(1, adversaries=[silent]), noise_std=0.0), tmp_path, serial=True)
     assert len(failures(tmp_path)) == 2
     assert sweep(spec(1, adversaries=[silent]), tmp_path, serial=True).failed == ()
     assert failures(tmp_path) == []
@@ -168,7 +169,7 @@ def test_a_full_disk_is_named_with_the_file_and_leaves_nothing_behind(tmp_path, 
 
 def test_a_run_that_fails_is_reported_with_its_spec_and_the_rest_goes_on(tmp_path):
     silent = {"kind": "silent", "base": {"kind": "flip"}}
-    broken = spec(1, noise_std=0.0, adversaries=[silent, {"kind": "none"}])
+    broken = replace(spec(1, adversaries=[silent, {"kind": "none"}]), noise_std=0.0)
     tally = sweep(broken, tmp_path, serial=True)
     assert (tally.done, len(tally.failed), tally.left) == (2, 2, 0)
     notes = failures(tmp_path)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.runs.builders import build_game
 from unbribable.runs.experiment import Run
+from unbribable.runs.kinds import build_game
 from unbribable.runs.play import play
 from unbribable.runs.record import Record
 from unbribable.runs.spec import read_spec

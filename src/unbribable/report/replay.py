@@ -7,8 +7,7 @@ import numpy as np
 
 from unbribable.model.domain import Grid
 from unbribable.report.posterior_panel import PosteriorPanel, posterior_panel
-from unbribable.runs.builders import build_algorithm, build_assumptions
-from unbribable.runs.kinds import build_objective
+from unbribable.runs.kinds import build_assumptions, build_objective, build_player
 from unbribable.runs.own import guests_in
 from unbribable.runs.record import Record
 
@@ -35,7 +34,7 @@ def replayed_panel(record: Record, game: dict[str, Any], t: int) -> PosteriorPan
     if X.shape[1] != 1:
         return None
     assumptions = build_assumptions(game["assumptions"], objective)
-    algorithm = build_algorithm(game["algorithm"], Grid(X), assumptions, game["T"], game["seed"])
+    algorithm = build_player(game["algorithm"], Grid(X), assumptions, game["T"], game["seed"])
     t = min(t, record.T)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # refuted assumptions: the record has the round

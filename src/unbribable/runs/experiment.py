@@ -1,19 +1,20 @@
 """An experiment as frozen values, and the list of games it stands for."""
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unbribable.runs.kinds import Plain
 from unbribable.runs.own import guests_in
 from unbribable.runs.record import FORMAT
+from unbribable.runs.roles import Plain
 
 
 @dataclass(frozen=True)
 class AlgorithmSpec:
-    """A learner with its label; `plain` is its kind and parameters without C."""
+    """A player with its label."""
 
     label: str
     C: float | None
@@ -23,15 +24,22 @@ class AlgorithmSpec:
     needs_C: bool  # noqa: N815
     """Whether it is told how much corruption to expect."""
     plain: Plain
+    """Its kind and parameters, without C."""
+
+    def table(self, budget: float) -> dict[str, Any]:
+        """What the player is built from in a sweep's cell of this budget."""
+        told = budget if self.C is None else self.C
+        return {**self.plain, "C": told * self.C_factor} if self.needs_C else dict(self.plain)
 
 
 @dataclass(frozen=True)
 class AdversarySpec:
-    """An adversary with its label; `plain` is its kind and parameters."""
+    """An adversary with its label."""
 
     label: str
     threat: str
     plain: Plain
+    """Its kind and parameters."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +56,6 @@ class Run:
     """Everything that determines the game."""
     folders: tuple[str, ...] = ()
     """Where the user's own classes are imported from, if it names any."""
-
-    @classmethod
-    def of(cls, labels: dict[str, str], game: dict[str, Any], folders: tuple[str, ...] = ()) -> "Run":
-        """The run of a game, with its key."""
-        return cls(key_of(game), labels, game, folders if guests_in(game) else ())
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
@@ -85,7 +88,11 @@ class Spec:
             ValueError: Two labels stand for one and the same game.
         """
         found: dict[str, Run] = {}
-        for run in self._cells():
+        cells = itertools.product(
+            self.seeds, self.T, self.adversaries, self.algorithms, self.budgets or (0.0,)
+        )
+        for cell in cells:
+            run = self.run(*cell)
             known = found.setdefault(run.key, run)
             if known.labels != run.labels:
                 raise ValueError(
@@ -94,22 +101,11 @@ class Spec:
                 )
         return tuple(found.values())
 
-    def _cells(self) -> Iterator[Run]:
-        for seed in self.seeds:
-            for T in self.T:
-                for adversary in self.adversaries:
-                    for algorithm in self.algorithms:
-                        for budget in self.budgets or (0.0,):
-                            yield self._run(seed, T, adversary, algorithm, budget)
-
-    def _run(
+    def run(
         self, seed: int, T: int, adversary: AdversarySpec, algorithm: AlgorithmSpec, budget: float
     ) -> Run:
+        """The run of one cell and seed."""
         is_clean = adversary.plain["kind"] == "none"
-        learner = dict(algorithm.plain)
-        if algorithm.needs_C:
-            told = budget if algorithm.C is None else algorithm.C
-            learner["C"] = told * algorithm.C_factor
         game = {
             "format": FORMAT,
             "seed": seed,
@@ -120,7 +116,7 @@ class Spec:
             "noise_std": self.noise_std,
             "objective": dict(self.objective),
             "assumptions": dict(self.assumptions),
-            "algorithm": learner,
+            "algorithm": algorithm.table(budget),
             "adversary": dict(adversary.plain),
         }
         labels = {
@@ -129,7 +125,7 @@ class Spec:
             "adversary": adversary.label,
             "objective": self.objective_label,
         }
-        return Run.of(labels, game, self.folders)
+        return Run(key_of(game), labels, game, self.folders if guests_in(game) else ())
 
 
 def key_of(game: Mapping[str, Any]) -> str:

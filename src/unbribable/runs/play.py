@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from unbribable.decision.algorithm import AssumptionsRefuted
-from unbribable.runs.builders import build_game
-from unbribable.runs.kinds import Plain
+from unbribable.runs.kinds import build_game
 from unbribable.runs.own import importable
 from unbribable.runs.record import Record
+from unbribable.runs.roles import Plain
 from unbribable.runs.simulate import simulate
 
 
@@ -46,12 +46,6 @@ def play(run: Plain) -> Record:
         player, environment = build_game(game)
         record = simulate(player, environment, game["T"], game["seed"])
     return Record(record.columns, {**record.meta, "run": about(run)})
-
-
-def check(run: Plain) -> None:
-    """Build the game and throw it away, so that a guest that refuses its arguments says so now."""
-    with importable(run.get("folders", ())):
-        build_game(run["game"])
 
 
 def about(run: Plain) -> dict[str, Any]:
