@@ -191,6 +191,19 @@ def legend_below(
     return legend
 
 
+def named_once(
+    figure: "Figure", axes: "Sequence[Axes]", note: str = "", order: Sequence[str] = ()
+) -> None:
+    """A legend below that names everything drawn in the panels once, the labels of `order` first."""
+    handles: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    rank = {label: k for k, label in enumerate(order)}
+    labels = sorted(handles, key=lambda label: rank.get(label, len(rank)))
+    legend_below(figure, [handles[label] for label in labels], labels, note)
+
+
 def wrapped(text: str, inches: float) -> str:
     """The text broken into lines that fit into the width at 8 pt; never around an equals sign."""
     limit = max(10, int(inches / 0.06))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import law
-from unbribable.runs.simulate import simulate
+from unbribable.decision.player import Promise
+from unbribable.runs.simulate import is_promised, simulate
 from unbribable.runs.streams import STREAMS, generator, stream
 from unbribable.world.adversaries import Flip, InstanceTargeting, NoAdversary, RandomLies
 from unbribable.world.environment import Environment
@@ -260,6 +261,52 @@ def test_a_learner_that_finds_out_warns_and_the_record_says_when():
         record = simulate(algorithm, world(RandomLies(std=9.0), f=f, C=1e4, c_max=math.inf), 100, 0)
     assert record.meta["refuted"] == algorithm.refuted is not None
     assert record.meta["certificate"] is None
+
+
+TRUE = {"algorithm": {"B": 2.0, "noise_std": 0.1, "c_max": 1.0, "beta": None}, "norm": 2.0}
+TRUE |= {"noise_std": 0.1, "C": 1.0, "threat": "weak"}
+OPEN, SECRET = Promise(1.0), Promise(1.0, is_secret=True)
+PROMISES = [
+    (OPEN, {}, True),
+    (Promise(0.5), {}, False),
+    (Promise(0.0), {"C": 0.0}, True),
+    (OPEN, {"norm": 2.1}, False),
+    (OPEN, {"norm": None}, True),
+    (OPEN, {"noise_std": 0.2}, False),
+    (OPEN, {"algorithm": {"c_max": 0.4}}, False),
+    (OPEN, {"algorithm": {"c_max": "inf"}}, True),
+    (OPEN, {"algorithm": {"beta": 2.0}}, False),
+    (OPEN, {"threat": "strong"}, True),
+    (SECRET, {}, True),
+    (SECRET, {"threat": "strong"}, False),
+    (SECRET, {"threat": "strong", "C": 0.0}, True),
+]
+
+
+@pytest.mark.parametrize(("promise", "changes", "expected"), PROMISES)
+def test_bounds_are_promised_where_their_assumptions_hold(promise, changes, expected):
+    assert is_promised(promise, {**TRUE, **changes}, largest=0.5) is expected
+
+
+@pytest.mark.parametrize(
+    ("who", "threat", "C", "kept"),
+    [
+        ("GP-UCB", "weak", 0.0, {"main"}),
+        ("GP-UCB", "weak", 1.0, set()),
+        ("Robust", "strong", 4.0, {"main"}),
+        ("Robust", "weak", 4.1, set()),
+        ("Fast-Slow", "weak", 0.0, {"fast", "slow", "all"}),
+        ("Fast-Slow", "weak", 3.0, {"slow", "all"}),
+        ("Fast-Slow", "strong", 3.0, {"all"}),
+        ("Fast-Slow", "weak", 4.1, set()),
+        ("Layered", "weak", 2.0, {"layer-1", "layer-2", "layer-3", "layer-4", "layer-5"}),
+        ("Layered", "weak", 4.1, {"layer-3", "layer-4", "layer-5"}),
+        ("Layered", "strong", 2.0, set()),
+    ],
+)
+def test_a_record_says_which_bounds_were_promised(who, threat, C, kept):
+    record = game(who, "flip", threat, C=C)
+    assert record.meta["promised"] == {label: label in kept for label in record.meta["instances"]}
 
 
 # --- the door ---------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
+from unbribable.decision.player import Promise
 from unbribable.decision.proposal import Atom
 from unbribable.decision.recommend import Guarantee, ValidBounds
 from unbribable.decision.rule import Rule
@@ -60,6 +61,7 @@ class FastSlowGPUCB(Algorithm):
         self.with_all = checks.truth("with_all", with_all)
         self.p = self.draws[0][1]
         self._budgets = fast_slow_budgets(assumptions, self.C, self.options.tail)
+        self.promises = {"fast": Promise(0.0), "slow": Promise(self.C, is_secret=True)}
         self._begin()
 
     def _build(self) -> None:

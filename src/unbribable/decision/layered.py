@@ -8,6 +8,7 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
+from unbribable.decision.player import Promise
 from unbribable.decision.proposal import Atom, Reading
 from unbribable.decision.recommend import Guarantee, Level, ValidBounds
 from unbribable.decision.rule import Rule
@@ -61,6 +62,9 @@ class LayeredGPUCB(Algorithm):
         self.probabilities = np.array([probability for _, probability in self.draws])
         self.n_layers = len(self.draws)
         self._budgets = layer_budgets(assumptions, self.T, self.options.tail)
+        self.promises = {
+            label: Promise(2.0**level, is_secret=True) for level, (label, _) in enumerate(self.draws, 1)
+        }
         self._begin()
 
     def _build(self) -> None:

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from unbribable.decision.draws import Seed
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import AssumptionsRefuted, Learning
+from unbribable.decision.player import Promise
 from unbribable.decision.proposal import Query, Reading
 from unbribable.decision.saving import check_identity, load_readings, saved
 from unbribable.model import checks
@@ -20,6 +22,9 @@ __all__ = ["AssumptionsRefuted", "Learner"]
 
 class Learner(Learning):
     """Abstract. Holds changing state: what was told, and the queries that are pending."""
+
+    promises: Mapping[str, Promise] = MappingProxyType({})
+    """What the bounds of an instance allow for, where that is not C."""
 
     @property
     @abstractmethod

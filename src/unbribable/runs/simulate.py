@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.player import Bounds, Details, Player, check_player, details_of
+from unbribable.decision.player import Bounds, Details, Player, Promise, check_player, details_of
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
@@ -90,13 +90,14 @@ def simulate(
         if not np.isfinite(columns[name]).all():
             del columns[name]
     columns["x"] = X[columns["index"]]
-    return Record(columns, _meta(player, environment, T, seed, held))
+    largest = float(columns["charge"].max())
+    return Record(columns, _meta(player, environment, T, seed, held, largest))
 
 
 class _Held:
     """Holds changing state: whether f has stayed inside the bounds that the player claims.
 
-    Bounds of instances only tighten, so the last ones tell. What a player without such instances
+    Bounds of instances only tighten, so the last ones decide. What a player without such instances
     claims is compared after every round.
     """
 
@@ -108,23 +109,38 @@ class _Held:
         self.look()
 
     def look(self) -> None:
-        if self._is_watched:
-            bounds = self._player.bounds()
-            if bounds is not None:
-                self._is_held = self._is_held is not False and self._is_inside(bounds, self._slack)
+        if self._is_watched and (bounds := self._player.bounds()) is not None:
+            self._is_held = self._is_held is not False and self._is_inside(bounds)
 
     def of(self, details: Details) -> dict[str, bool]:
         """For each instance that claims bounds: were they always right, at every candidate?"""
         if self._is_watched:
             return {} if self._is_held is None else {details.instances[0]: self._is_held}
-        return {
-            label: self._is_inside(bounds, self._slack)
-            for label, bounds in details.instance_bounds().items()
-        }
+        return {label: self._is_inside(both) for label, both in details.instance_bounds().items()}
 
-    def _is_inside(self, bounds: Bounds, slack: float) -> bool:
+    def _is_inside(self, bounds: Bounds) -> bool:
         lower, upper = bounds
-        return bool(np.all((self._f <= upper + slack) & (self._f >= lower - slack)))
+        return bool(np.all((self._f <= upper + self._slack) & (self._f >= lower - self._slack)))
+
+
+def is_promised(promise: Promise, meta: Mapping[str, Any], largest: float) -> bool:
+    """Whether everything that an instance's bounds rest on was true in the game.
+
+    Args:
+        promise: The corruption that the bounds allow for.
+        meta: What the record says about the game: the truth, and what the player assumed.
+        largest: The largest charge of a round.
+    """
+    assumed = {key: value for key, value in meta["algorithm"].items() if value is not None}
+    slack = 1e-9
+    return bool(
+        "beta" not in assumed  # a width set by hand promises nothing
+        and (meta["norm"] is None or meta["norm"] <= assumed.get("B", math.inf) + slack)
+        and meta["noise_std"] <= assumed.get("noise_std", math.inf) + slack
+        and largest <= float(assumed.get("c_max", math.inf)) + slack
+        and meta["C"] <= promise.C + slack
+        and not (promise.is_secret and meta["threat"] == "strong" and meta["C"] > 0.0)
+    )
 
 
 def _check(player: Player, environment: Environment) -> None:
@@ -166,14 +182,20 @@ def _knowledge(player: Player) -> dict[str, Any]:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise TypeError(f"knowledge must be plain data or words, got {knowledge!r}: {error}") from error
+    for key in ("C", "B", "noise_std", "c_max", "delta"):
+        if plain.get(key) not in (None, "inf"):
+            checks.real(f"{key} of knowledge", plain[key])
     return plain
 
 
-def _meta(player: Player, environment: Environment, T: int, seed: int, held: _Held) -> dict[str, object]:
-    """What is to be known about the game as a whole."""
+def _meta(
+    player: Player, environment: Environment, T: int, seed: int, held: _Held, largest: float
+) -> dict[str, Any]:
+    """What there is to know about the game as a whole."""
     objective = environment.objective
     best, details = player.recommend(), details_of(player)
-    return {
+    covered = held.of(details)
+    meta: dict[str, Any] = {
         "format": FORMAT,
         "T": T,
         "seed": seed,
@@ -196,8 +218,13 @@ def _meta(player: Player, environment: Environment, T: int, seed: int, held: _He
         "noise_std": environment.noise_std,
         "detected": details.detected,
         "refuted": details.refuted,
-        "covered": held.of(details),
+        "covered": covered,
     }
+    told = Promise(meta["algorithm"].get("C") or 0.0)
+    promised = {
+        label: is_promised(details.promises.get(label, told), meta, largest) for label in covered
+    }
+    return {**meta, "promised": promised}
 
 
 def _summary(player: Player, best: Recommendation) -> dict[str, Any]:
