@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from unbribable.runs.fields import Plain
 from unbribable.runs.own import guests_in
 from unbribable.runs.record import FORMAT
-from unbribable.runs.roles import Plain
 
 
 @dataclass(frozen=True)
 class AlgorithmSpec:
-    """A player with its label."""
+    """A player with its label; `plain` is its kind and parameters without C."""
 
     label: str
     C: float | None
@@ -24,22 +24,20 @@ class AlgorithmSpec:
     needs_C: bool  # noqa: N815
     """Whether it is told how much corruption to expect."""
     plain: Plain
-    """Its kind and parameters, without C."""
 
     def table(self, budget: float) -> dict[str, Any]:
-        """What the player is built from in a sweep's cell of this budget."""
+        """What the player is built from, where the adversary's budget is this."""
         told = budget if self.C is None else self.C
         return {**self.plain, "C": told * self.C_factor} if self.needs_C else dict(self.plain)
 
 
 @dataclass(frozen=True)
 class AdversarySpec:
-    """An adversary with its label."""
+    """An adversary with its label; `plain` is its kind and parameters."""
 
     label: str
     threat: str
     plain: Plain
-    """Its kind and parameters."""
 
 
 @dataclass(frozen=True)
@@ -72,32 +70,39 @@ class Spec:
     seeds: tuple[int, ...]
     noise_std: float
     c_max: float | str
+    budgets: tuple[float, ...]
     objective: Plain
     objective_label: str
     assumptions: Plain
     algorithms: tuple[AlgorithmSpec, ...]
     adversaries: tuple[AdversarySpec, ...]
-    budgets: tuple[float, ...]
     folders: tuple[str, ...] = ()
     """Where the user's own classes are imported from."""
 
+    @property
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """What the runs differ by, in their order: whole comparisons, seed after seed."""
+        return {
+            "seeds": self.seeds,
+            "T": self.T,
+            "adversaries": self.adversaries,
+            "algorithms": self.algorithms,
+            "budgets": self.budgets or (0.0,),
+        }
+
     def runs(self) -> tuple[Run, ...]:
-        """Every game once, seed after seed, so that an interrupted sweep has whole comparisons.
+        """Every game once.
 
         Raises:
             ValueError: Two labels stand for one and the same game.
         """
         found: dict[str, Run] = {}
-        cells = itertools.product(
-            self.seeds, self.T, self.adversaries, self.algorithms, self.budgets or (0.0,)
-        )
-        for cell in cells:
-            run = self.run(*cell)
+        for run in itertools.starmap(self.run, itertools.product(*self.axes.values())):
             known = found.setdefault(run.key, run)
             if known.labels != run.labels:
+                one, two = ("{algorithm!r} / {adversary!r}".format(**r.labels) for r in (known, run))
                 raise ValueError(
-                    "labels must stand for different games, got one game for "
-                    f"{_pair(known)} and {_pair(run)}"
+                    f"labels must stand for different games, got one game for {one} and {two}"
                 )
         return tuple(found.values())
 
@@ -132,7 +137,3 @@ def key_of(game: Mapping[str, Any]) -> str:
     """The first 16 hex digits of the SHA-256 of the game's canonical JSON."""
     canonical = json.dumps(game, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
-
-def _pair(run: Run) -> str:
-    return f"{run.labels['algorithm']!r} / {run.labels['adversary']!r}"

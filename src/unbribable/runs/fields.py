@@ -1,4 +1,4 @@
-"""Readers of spec values: the dotted path of a key and its raw TOML value in, checked plain data out."""
+"""Tables of a spec: the dotted path of a key and its raw TOML value in, checked plain data out."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -7,8 +7,10 @@ from typing import Any
 
 from unbribable.model import checks
 
+Plain = Mapping[str, Any]
 Reader = Callable[[str, Any], Any]
-"""Takes the dotted path of a key and its raw value; returns plain JSON data or raises."""
+"""Takes the dotted path of a key and its raw value; returns plain JSON data or raises. Those of
+`model/checks.py` are readers."""
 
 REQUIRED: Any = object()
 """The default of a key that must be given."""
@@ -16,10 +18,15 @@ REQUIRED: Any = object()
 
 @dataclass(frozen=True)
 class Field:
-    """How the value of a key is read, and its value where the key is left out."""
+    """How the value of a key is read, and what becomes of it."""
 
     read: Reader
     default: Any = REQUIRED
+    """Where the key is left out, and no signature says otherwise."""
+    build: Callable[[Any, Plain], Any] = lambda plain, known: plain
+    """The argument of a constructor, from the plain value and what the game supplies."""
+    key: str = ""
+    """Where it is not called like the argument."""
 
 
 Fields = Mapping[str, Field]
@@ -32,50 +39,36 @@ def read_table(path: str, raw: Any, fields: Fields) -> dict[str, Any]:
         TypeError: The value is not a table, or a value in it has the wrong type.
         ValueError: An unknown or missing key, or a bad value. The message names the dotted key.
     """
+    words = ", ".join(repr(key) for key in fields) or "no keys"
     if not isinstance(raw, Mapping):
-        raise TypeError(f"{path} must be a table with keys {_words(fields)}, got {path}={raw!r}")
-    prefix = f"{path}." if path else ""
+        raise TypeError(f"{path} must be a table with keys {words}, got {path}={raw!r}")
+    prefix, table = (f"{path}.", path) if path else ("", "a spec")
     for key in raw:
         if key not in fields:
-            words = _words(fields)
-            raise ValueError(f"keys of {path or 'a spec'} must be among {words}, got {prefix}{key}")
+            raise ValueError(f"keys of {table} must be among {words}, got {prefix}{key}")
     values = {}
     for key, field in fields.items():
         if key not in raw and field.default is REQUIRED:
-            raise ValueError(f"{prefix}{key} must be given, got {path or 'a spec'} with {_words(raw)}")
+            raise ValueError(f"{prefix}{key} must be given, got {table} with {list(raw) or 'no keys'}")
         values[key] = field.read(f"{prefix}{key}", raw[key]) if key in raw else field.default
     return values
 
 
-def number(**limits: float) -> Reader:
-    """A real number within limits (see checks.real), as a float: 50 and 50.0 are the same value."""
-    return lambda path, raw: checks.real(path, raw, **limits)  # type: ignore[arg-type]
-
-
-def number_or(*words: str, **limits: float) -> Reader:
+def number_or(*words: str, above: float | None = None) -> Reader:
     """A real number, or one of these words, which stand for a number known only later."""
 
     def read(path: str, raw: Any) -> float | str:
         if raw == math.inf and "inf" in words:
             raw = "inf"  # TOML has a number for it, JSON has not
-        return checks.choice(path, raw, words) if isinstance(raw, str) else number(**limits)(path, raw)
+        is_word = isinstance(raw, str)
+        return checks.choice(path, raw, words) if is_word else checks.real(path, raw, above=above)
 
     return read
 
 
-def integer(at_least: int) -> Reader:
-    """An integer that is at least `at_least`."""
-    return lambda path, raw: checks.integer(path, raw, at_least=at_least)
-
-
 def whole(path: str, raw: Any) -> int:
-    """An integer; its limits are for whoever is constructed with it to check."""
+    """An integer, whose limits the constructor checks."""
     return checks.integer(path, raw, at_least=-(2**63))
-
-
-def word(*allowed: str) -> Reader:
-    """One of the allowed words."""
-    return lambda path, raw: checks.choice(path, raw, allowed)
 
 
 def text(path: str, raw: Any) -> str:
@@ -86,19 +79,33 @@ def text(path: str, raw: Any) -> str:
 
 
 def truth(path: str, raw: Any) -> bool:
-    """True or false."""
+    """True or false, as TOML spells them."""
     if not isinstance(raw, bool):
         raise TypeError(f"{path} must be true or false, got {path}={raw!r}")
     return raw
 
 
-def each(read: Reader, *, is_distinct: bool = False) -> Reader:
-    """A list that is not empty, each entry read by `read`; without equal entries if `is_distinct`."""
+def scale(path: str, raw: Any) -> float | list[float]:
+    """A positive number, or a list with one per coordinate."""
+    if isinstance(raw, list):
+        return [checks.real(f"{path}[{k}]", entry, above=0.0) for k, entry in enumerate(raw)]
+    return checks.real(path, raw, above=0.0)
+
+
+def each(read: Reader, *, or_one: bool = False, is_distinct: bool = False) -> Reader:
+    """A list that is not empty, each entry read by `read`.
+
+    Args:
+        read: Of an entry.
+        or_one: Whether an entry may stand for a list of one.
+        is_distinct: Whether equal entries are refused.
+    """
 
     def read_all(path: str, raw: Any) -> list[Any]:
-        if not isinstance(raw, list) or not raw:
+        entries = [raw] if or_one and not isinstance(raw, list) else raw
+        if not isinstance(entries, list) or not entries:
             raise TypeError(f"{path} must be a list that is not empty, got {path}={raw!r}")
-        values = [read(f"{path}[{k}]", entry) for k, entry in enumerate(raw)]
+        values = [read(f"{path}[{k}]", entry) for k, entry in enumerate(entries)]
         if is_distinct:
             distinct(path, values)
         return values
@@ -106,23 +113,8 @@ def each(read: Reader, *, is_distinct: bool = False) -> Reader:
     return read_all
 
 
-def one_or_more(read: Reader, *, is_distinct: bool = False) -> Reader:
-    """A value or a list of them, as a list."""
-    several = each(read, is_distinct=is_distinct)
-    return lambda path, raw: several(path, raw if isinstance(raw, list) else [raw])
-
-
-def numbers(path: str, raw: Any) -> list[float]:
-    """A number, or one per coordinate, as a list."""
-    entries: list[float] = one_or_more(number())(path, raw)
-    return entries
-
-
-def scale(path: str, raw: Any) -> float | list[float]:
-    """A positive number, or a list with one per coordinate."""
-    read = number(above=0.0)
-    value: float | list[float] = each(read)(path, raw) if isinstance(raw, list) else read(path, raw)
-    return value
+numbers = each(checks.real, or_one=True)
+"""A number, or one per coordinate, as a list."""
 
 
 def distinct(path: str, values: list[Any]) -> None:
@@ -130,7 +122,3 @@ def distinct(path: str, values: list[Any]) -> None:
     for k, value in enumerate(values):
         if value in values[:k]:
             raise ValueError(f"{path} must be distinct, got {value!r} twice")
-
-
-def _words(keys: Mapping[str, Any]) -> str:
-    return ", ".join(repr(key) for key in keys) or "no keys"

@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
 from unbribable.decision.fast_slow import FastSlowGPUCB
 from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
@@ -18,9 +18,9 @@ from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Kernel, Linear, Matern, Scale, SquaredExponential
 from unbribable.runs import fields, places
-from unbribable.runs.fields import Field, read_table
+from unbribable.runs.fields import Field, Fields, Plain, read_table
 from unbribable.runs.own import is_own
-from unbribable.runs.roles import Form, Plain, Role
+from unbribable.runs.roles import Role
 from unbribable.runs.streams import generator, stream
 from unbribable.theory.assumptions import Assumptions
 from unbribable.world import adversaries as liars
@@ -30,31 +30,18 @@ from unbribable.world.environment import Environment
 from unbribable.world.named_functions import TEST_FUNCTIONS
 from unbribable.world.objectives import Objective
 
-FORMS: dict[Any, Form] = {
-    float: Form(fields.number()),
-    int: Form(fields.whole),
-    bool: Form(fields.truth),
-    str: Form(fields.text),
-    Scale: Form(fields.scale),
+_SIMPLE: dict[Any, Field] = {
+    float: Field(checks.real),
+    int: Field(fields.whole),
+    bool: Field(fields.truth),
+    str: Field(fields.text),
+    Scale: Field(fields.scale),
 }
-"""Numbers and words, whose limits the constructors check."""
-
-# --- kernels -----------------------------------------------------------------------------------
+"""Types that stand in TOML as they are; their limits are checked by the constructors."""
 
 KERNEL = Role(
-    Kernel,
-    {"squared_exponential": SquaredExponential, "matern": Matern, "linear": Linear},
-    FORMS,
+    Kernel, {"squared_exponential": SquaredExponential, "matern": Matern, "linear": Linear}, _SIMPLE
 )
-
-
-def build_kernel(plain: Plain) -> Kernel:
-    """The kernel that a table describes."""
-    kernel: Kernel = KERNEL.build(plain, {})
-    return kernel
-
-
-FORMS[Kernel] = Form(KERNEL.read, lambda plain, known: build_kernel(plain))
 
 # --- objectives --------------------------------------------------------------------------------
 
@@ -86,13 +73,14 @@ OBJECTIVE = Role(
         "test_function": named_function,
     },
     {
-        **FORMS,
-        "X": Form(
+        **_SIMPLE,
+        Kernel: Field(KERNEL.read, build=KERNEL.build),
+        "X": Field(
             places.read_candidates,
-            lambda plain, known: places.build_candidates(plain, known["game_seed"]),
+            build=lambda plain, known: places.build_candidates(plain, known["game_seed"]),
             key="candidates",
         ),
-        "candidates": Form(places.read_how_many),
+        "candidates": Field(places.read_how_many),
     },
     supplied=("rng", "game_seed"),
     offered=("seed",),
@@ -101,11 +89,8 @@ OBJECTIVE = Role(
 
 def build_objective(plain: Plain, seed: int) -> Objective:
     """The objective of this seed that a table describes."""
-    known = {
-        "rng": generator(seed, "objective"),
-        "seed": guest_seed(seed, "objective"),
-        "game_seed": seed,
-    }
+    rng, own_seed = generator(seed, "objective"), guest_seed(seed, "objective")
+    known = {"rng": rng, "seed": own_seed, "game_seed": seed}
     objective: Objective = OBJECTIVE.build(plain, known)
     X, f = checks.array("X", objective.X, ndim=2), checks.array("f", objective.f, ndim=1)
     if len(X) != len(f):
@@ -118,13 +103,13 @@ def build_objective(plain: Plain, seed: int) -> Objective:
 CAP = fields.number_or("max", "inf", above=0.0)
 """The largest single lie: a number, "max" (max |f|) or "inf"."""
 
-ASSUMPTIONS: fields.Fields = {
+ASSUMPTIONS: Fields = {
     "kernel": Field(KERNEL.read, None),
     "B": Field(fields.number_or("norm"), "norm"),
     "B0": Field(fields.number_or("max"), "max"),
-    "noise_std": Field(fields.number(), None),
-    "lam": Field(fields.number(), Assumptions.lam),
-    "delta": Field(fields.number(), Assumptions.delta),
+    "noise_std": Field(checks.real, None),
+    "lam": Field(checks.real, Assumptions.lam),
+    "delta": Field(checks.real, Assumptions.delta),
     "c_max": Field(CAP, None),
 }
 """None: the objective's kernel, the true noise, the true cap. "norm": the objective's exact RKHS
@@ -132,24 +117,17 @@ norm. "max": max |f|."""
 
 
 def build_assumptions(plain: Plain, objective: Objective) -> Assumptions:
-    """The learner's assumptions, words replaced by the objective's numbers."""
-    words = {**plain, "kernel": build_kernel(plain["kernel"]), "c_max": _cap(plain["c_max"], objective)}
-    if plain["B"] == "norm":
-        if objective.norm is None:
-            raise ValueError(f"B must be a number: the norm of {objective.name} is not known")
-        words["B"] = objective.norm
-    if plain["B0"] == "max":
-        words["B0"] = objective.B0
-    return Assumptions(**words)
+    """The player's assumptions, words replaced by the objective's numbers."""
+    if plain["B"] == "norm" and objective.norm is None:
+        raise ValueError(f"B must be a number: the norm of {objective.name} is not known")
+    words: dict[Any, Any] = {"norm": objective.norm, "max": objective.B0, "inf": math.inf}
+    numbers: dict[str, Any] = {
+        key: words.get(plain[key], plain[key]) for key in plain if key != "kernel"
+    }
+    return Assumptions(KERNEL.build(plain["kernel"], {}), **numbers)
 
 
-def _cap(word: float | str, objective: Objective) -> float:
-    if isinstance(word, str):
-        return math.inf if word == "inf" else objective.B0
-    return word
-
-
-# --- adversaries -------------------------------------------------------------------------------
+# --- adversaries and worlds --------------------------------------------------------------------
 
 ADVERSARY: Role = Role(
     Adversary,
@@ -170,25 +148,46 @@ ADVERSARY: Role = Role(
         "instance_targeting": liars.InstanceTargeting,
     },
     {
-        **FORMS,
-        Adversary: Form(
+        **_SIMPLE,
+        float | Floats: Field(fields.scale),
+        "base": Field(
             lambda path, raw: ADVERSARY.read(path, raw),
-            lambda plain, known: ADVERSARY.build(plain, known),
+            build=lambda plain, known: ADVERSARY.build(plain, known),
         ),
-        float | Floats: Form(fields.scale),
-        "target": Form(
-            places.read_target, lambda plain, known: places.build_target(plain, known["objective"])
+        "target": Field(
+            places.read_target,
+            build=lambda plain, known: places.build_target(plain, known["objective"]),
         ),
-        "centre": Form(
+        "centre": Field(
             places.read_centre,
-            lambda plain, known: places.build_centre(plain, known["objective"]),
-            default="best",
+            "best",
+            build=lambda plain, known: places.build_centre(plain, known["objective"]),
         ),
     },
     supplied=("objective", "noise_std", "kernel", "lam"),
     given=("objective",),
     offered=("C", "T", "seed"),
 )
+
+
+def build_environment(game: Plain, objective: Objective, assumptions: Assumptions) -> Environment:
+    """The world of a game."""
+    known = {
+        **{key: game[key] for key in ("noise_std", "C", "T")},
+        "objective": objective,
+        "kernel": assumptions.kernel,
+        "lam": assumptions.lam,
+        "seed": guest_seed(game["seed"], "adversary"),
+    }
+    return Environment(
+        objective,
+        noise_std=game["noise_std"],
+        adversary=ADVERSARY.build(game["adversary"], known),
+        C=game["C"],
+        c_max={"max": None, "inf": math.inf}.get(game["c_max"], game["c_max"]),
+        threat=game["threat"],
+    )
+
 
 # --- players -----------------------------------------------------------------------------------
 
@@ -203,12 +202,19 @@ class SqrtLog:
         return self.scale * math.sqrt(math.log(t))
 
 
-_SQRT_LOG = {"kind": Field(fields.word("sqrt_log")), "scale": Field(fields.number(above=0.0))}
+_SQRT_LOG = {
+    "kind": Field(partial(checks.choice, allowed=("sqrt_log",))),
+    "scale": Field(partial(checks.real, above=0.0)),
+}
 
 
 def _read_beta(path: str, raw: Any) -> float | dict[str, Any]:
     """A number, or {kind = "sqrt_log", scale = 0.5}: scale * sqrt(ln t)."""
     return read_table(path, raw, _SQRT_LOG) if isinstance(raw, dict) else checks.real(path, raw)
+
+
+def _build_beta(plain: Any, known: Plain) -> Any:
+    return SqrtLog(plain["scale"]) if isinstance(plain, dict) else plain
 
 
 PLAYER = Role(
@@ -219,13 +225,7 @@ PLAYER = Role(
         "FastSlowGPUCB": FastSlowGPUCB,
         "LayeredGPUCB": LayeredGPUCB,
     },
-    {
-        **FORMS,
-        "beta": Form(
-            _read_beta,
-            lambda plain, known: SqrtLog(plain["scale"]) if isinstance(plain, dict) else plain,
-        ),
-    },
+    {**_SIMPLE, "beta": Field(_read_beta, build=_build_beta)},
     supplied=("domain", "assumptions", "C", "T", "seed"),
     given=("domain", "assumptions"),
     offered=("C", "T", "seed"),
@@ -238,35 +238,11 @@ def build_player(plain: Plain, domain: Grid, assumptions: Assumptions, T: int, s
     is_guest = is_own(plain["kind"])
     secret = guest_seed(seed, "algorithm") if is_guest else stream(seed, "algorithm")
     known = {"domain": domain, "assumptions": assumptions, "C": None, "T": T, "seed": secret}
-    player: Player = PLAYER.build(plain, known)
+    player = PLAYER.build(plain, known)
     check_player(player)
-    if isinstance(player, Algorithm) and not is_guest:
+    if not is_guest:
         player.seed = Seed.of(secret)  # GP-UCB draws nothing and takes none, but its record has one
     return player
-
-
-# --- a game ------------------------------------------------------------------------------------
-
-
-def build_environment(game: Plain, objective: Objective, assumptions: Assumptions) -> Environment:
-    """The world of a game."""
-    known = {
-        "objective": objective,
-        "noise_std": game["noise_std"],
-        "kernel": assumptions.kernel,
-        "lam": assumptions.lam,
-        "C": game["C"],
-        "T": game["T"],
-        "seed": guest_seed(game["seed"], "adversary"),
-    }
-    return Environment(
-        objective,
-        noise_std=game["noise_std"],
-        adversary=ADVERSARY.build(game["adversary"], known),
-        C=game["C"],
-        c_max=_cap(game["c_max"], objective),
-        threat=game["threat"],
-    )
 
 
 def build_game(game: Plain) -> tuple[Player, Environment]:

@@ -1,16 +1,16 @@
 """Points in a spec: the candidates of an objective, the target and the centre of an attack."""
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.stats import qmc
 
+from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats
 from unbribable.runs import fields
-from unbribable.runs.fields import Field, read_table
-from unbribable.runs.roles import Plain
+from unbribable.runs.fields import Field, Plain, read_table
 from unbribable.runs.streams import stream
 from unbribable.world.objectives import Objective
 
@@ -25,9 +25,9 @@ def grid_points(low: Floats, high: Floats, n: list[int], seed: int) -> Floats:
 
 def sobol_points(low: Floats, high: Floats, n: list[int], seed: int) -> Floats:
     """The first n points of the Sobol sequence, the same for every seed."""
-    (size,) = n
-    unit = qmc.Sobol(len(low), scramble=False).random_base2(max(0, math.ceil(math.log2(size))))[:size]
-    points: Floats = low + unit * (high - low)
+    exponent = max(0, math.ceil(math.log2(n[0])))
+    unit = qmc.Sobol(len(low), scramble=False).random_base2(exponent)[: n[0]]
+    points: Floats = qmc.scale(unit, low, high)
     return points
 
 
@@ -37,21 +37,15 @@ def uniform_points(low: Floats, high: Floats, n: list[int], seed: int) -> Floats
     return rng.uniform(low, high, size=(*n, len(low)))
 
 
-CANDIDATES: dict[str, Callable[..., Floats]] = {
-    "grid": grid_points,
-    "sobol": sobol_points,
-    "uniform": uniform_points,
-}
+CANDIDATES = {"grid": grid_points, "sobol": sobol_points, "uniform": uniform_points}
 _HOW_MANY = {
-    "kind": Field(fields.word(*CANDIDATES), "grid"),
-    "n": Field(fields.one_or_more(fields.integer(1))),
+    "kind": Field(partial(checks.choice, allowed=tuple(CANDIDATES)), "grid"),
+    "n": Field(fields.each(partial(checks.integer, at_least=1), or_one=True)),
 }
 _LIMITS = {"low": Field(fields.numbers, [0.0]), "high": Field(fields.numbers, [1.0])}
 
-
-def read_how_many(path: str, raw: Any) -> dict[str, Any]:
-    """Candidates where the objective knows its domain: kind and n."""
-    return read_table(path, raw, _HOW_MANY)
+read_how_many = partial(read_table, fields=_HOW_MANY)
+"""Candidates where the objective knows its domain: kind and n."""
 
 
 def read_candidates(path: str, raw: Any) -> dict[str, Any]:
@@ -83,7 +77,7 @@ def per_axis(path: str, values: list[Any], d: int) -> list[Any]:
 # --- targets and centres -----------------------------------------------------------------------
 
 _CUBE = {"centre": Field(fields.numbers), "side": Field(fields.scale)}
-_HALFSPACE = {"halfspace": Field(fields.numbers), "offset": Field(fields.number(), 0.0)}
+_HALFSPACE = {"halfspace": Field(fields.numbers), "offset": Field(checks.real, 0.0)}
 
 
 def read_target(path: str, raw: Any) -> dict[str, Any]:
@@ -115,7 +109,7 @@ def build_target(plain: Plain, objective: Objective) -> Bools:
 
 def read_centre(path: str, raw: Any) -> Any:
     """A point, or "best" for the maximiser."""
-    return fields.word("best")(path, raw) if isinstance(raw, str) else fields.numbers(path, raw)
+    return checks.choice(path, raw, ("best",)) if isinstance(raw, str) else fields.numbers(path, raw)
 
 
 def build_centre(centre: Any, objective: Objective) -> Floats:

@@ -27,7 +27,7 @@ _END = 22
 class Record:
     """A finished game, round by round, truth beside the lie.
 
-    `columns` holds arrays of length T (one row a round; `maximisers`, where there are layers, is
+    `columns` holds arrays of length T (one row per round; `maximisers`, where there are layers, is
     (T, n_layers)); `meta` plain JSON data about the whole game.
 
     Columns: index, x (T, d), f, noise, c, y_tilde, charge, instance (index into
@@ -46,14 +46,12 @@ class Record:
     @property
     def instant_regret(self) -> Floats:
         """f(x*) - f(x_t), (T,)."""
-        regret: Floats = self.meta["f_max"] - self.columns["f"]
-        return regret
+        return np.asarray(self.meta["f_max"] - self.columns["f"])
 
     @property
     def cumulative_regret(self) -> Floats:
         """R_t = sum over the rounds so far of f(x*) - f(x_t) [BKS20, Eq. 3]."""
-        regret: Floats = np.cumsum(self.instant_regret)
-        return regret
+        return np.cumsum(self.instant_regret)
 
     @property
     def simple_regret(self) -> float:
@@ -63,8 +61,7 @@ class Record:
     @property
     def spent(self) -> Floats:
         """Budget spent up to each round, (T,)."""
-        spent: Floats = np.cumsum(self.columns["charge"])
-        return spent
+        return np.cumsum(self.columns["charge"])
 
     def save(self, path: str | Path) -> Path:
         """Write an npz file: every column an array, `meta` a JSON string. Atomic: all or nothing."""
@@ -158,7 +155,7 @@ def _check(columns: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
     lengths = {name: column.shape[:1] for name, column in columns.items()}
     T = lengths.get("index", ())
     if T in ((), (0,)):
-        raise ValueError("a record must have the column index, one row a round, got no rounds")
+        raise ValueError("a record must have the column index, one row per round, got no rounds")
     for name, column in columns.items():
         if lengths[name] != T:
             raise ValueError(f"columns must have {T[0]} rows like index, got {name}{column.shape}")

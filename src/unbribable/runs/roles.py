@@ -1,32 +1,17 @@
 """A table of a spec into an object: keys, types and defaults come from the signature of its class.
 
-A kind is a word of ours or the import path of a guest; both are read and built here, the same way.
+A kind is a word of ours or the import path of a guest; both are read and built here.
 """
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unbribable.model import checks
-from unbribable.runs.fields import REQUIRED, Field, Fields, Reader, read_table
+from unbribable.runs.fields import Field, Fields, Plain, read_table
 from unbribable.runs.own import is_own, read_plain, resolve
-
-Plain = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a parameter is written in TOML, and what is made of it when the object is built."""
-
-    read: Reader
-    build: Callable[[Any, Plain], Any] = lambda plain, known: plain
-    """Takes the plain value and what the game supplies."""
-    default: Any = REQUIRED
-    """Where the signature has none."""
-    key: str = ""
-    """In the table; the parameter's name unless given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,24 +22,20 @@ class Role:
     """What a kind must make."""
     kinds: Mapping[str, Callable[..., Any]]
     """Word -> class or function. Parameters that the game does not supply are keys of the table."""
-    forms: Mapping[Any, Form]
-    """Name or type of a parameter -> its form. A parameter without one keeps its default."""
+    fields: Mapping[Any, Field]
+    """Name or type of a parameter -> how it is read. A parameter that is not here keeps its default."""
     supplied: tuple[str, ...] = ()
-    """Parameters that the game supplies wherever a signature of ours names them."""
+    """Parameters that the game supplies where a signature of ours names them."""
     given: tuple[str, ...] = ()
     """What a guest is given first, in this order."""
     offered: tuple[str, ...] = ()
     """What a guest is given by keyword, if its signature names it and its table does not have it."""
     keywords: Callable[..., Any] | None = None
-    """Whose parameters a `**keywords` of our classes stands for."""
-
-    def function(self, kind: str) -> Callable[..., Any]:
-        """The class or function of a kind."""
-        return resolve(kind) if is_own(kind) else self.kinds[kind]
+    """Whose parameters the `**keywords` of our classes stand for."""
 
     def names(self, kind: str, parameter: str) -> bool:
         """Whether the signature of a kind names this parameter."""
-        return parameter in inspect.signature(self.function(kind)).parameters
+        return parameter in inspect.signature(self._function(kind)).parameters
 
     def read(self, path: str, raw: Any, common: Fields | None = None) -> dict[str, Any]:
         """A table, checked as far as that is possible without building the object.
@@ -69,72 +50,60 @@ class Role:
             raise TypeError(f"{path} must be a table with a kind ({words}), got {path}={raw!r}")
         if "kind" not in raw:
             raise ValueError(f"{path}.kind must be one of {words}, or module:Name, got none")
-        common, kind = common or {}, raw["kind"]
-        rest = {key: value for key, value in raw.items() if key != "kind"}
+        common, kind, rest = common or {}, raw["kind"], _without_kind(raw)
         if is_own(kind):
             ours = {key: rest.pop(key) for key in common if key in rest}
-            table = {**read_table(path, ours, common), **self._read_guest(path, kind, rest)}
-        else:
-            checks.choice(f"{path}.kind", kind, (*self.kinds, "module:Name of your own"))
-            keys = {form.key: Field(form.read, form.default) for form in self._forms(kind).values()}
-            table = read_table(path, rest, {**common, **keys})
-        return {"kind": kind, **table}
+            return {"kind": kind, **read_table(path, ours, common), **self._guest(path, kind, rest)}
+        checks.choice(f"{path}.kind", kind, (*self.kinds, "module:Name of your own"))
+        keys = {field.key: field for field in self._fields(kind).values()}
+        return {"kind": kind, **read_table(path, rest, {**common, **keys})}
 
     def build(self, plain: Plain, known: Plain) -> Any:
-        """The object that a table describes.
-
-        Args:
-            plain: What `read` returned, without the common keys.
-            known: What the game supplies.
+        """The object that a table describes, with what the game supplies.
 
         Raises:
             TypeError, ValueError: The constructor refuses its arguments, or something else came out.
         """
-        kind, function = plain["kind"], self.function(plain["kind"])
-        words = {key: value for key, value in plain.items() if key != "kind"}
-        parameters = inspect.signature(function).parameters
-        names, given = self.supplied, []
+        kind, words = plain["kind"], _without_kind(plain)
+        function, names, given = self._function(kind), self.supplied, []
         if is_own(kind):
             names, given = self.offered, [known[name] for name in self.given]
         else:
-            words = self._built(kind, words, known)
+            for name, field in self._fields(kind).items():
+                value = words.pop(field.key)
+                with blamed(field.key, value):
+                    words[name] = field.build(value, known)
+        parameters = inspect.signature(function).parameters
         words |= {key: known[key] for key in names if key in parameters and key not in words}
         try:
             made = function(*given, **words)
         except (TypeError, ValueError) as error:
             if not is_own(kind):
                 raise
-            table = {key: value for key, value in plain.items() if key != "kind"}
+            table = _without_kind(plain)
             raise ValueError(f"{kind} must accept its arguments, got {table}: {error}") from error
         if not isinstance(made, self.makes):
             raise TypeError(f"{kind} must make one {self.makes.__name__}, got {type(made).__name__}")
         return made
 
-    def _forms(self, kind: str) -> dict[str, Form]:
-        """Parameter -> its form, with key and default filled in."""
+    def _function(self, kind: str) -> Callable[..., Any]:
+        return resolve(kind) if is_own(kind) else self.kinds[kind]
+
+    def _fields(self, kind: str) -> dict[str, Field]:
+        """Parameter -> its field, with key and default filled in."""
         parameters = dict(inspect.signature(self.kinds[kind], eval_str=True).parameters)
-        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-            assert self.keywords is not None
+        if self.keywords is not None:
             parameters |= inspect.signature(self.keywords, eval_str=True).parameters
         found = {}
         for name, parameter in parameters.items():
-            form = self.forms.get(name) or self.forms.get(parameter.annotation)
-            if form is not None and name not in self.supplied:
+            field = self.fields.get(name) or self.fields.get(parameter.annotation)
+            if field is not None and name not in self.supplied:
                 has_default = parameter.default is not parameter.empty
-                default = parameter.default if has_default else form.default
-                found[name] = Form(form.read, form.build, default, form.key or name)
+                default = parameter.default if has_default else field.default
+                found[name] = replace(field, default=default, key=field.key or name)
         return found
 
-    def _built(self, kind: str, table: Plain, known: Plain) -> dict[str, Any]:
-        """The constructor's arguments. A key outside the forms (a player's C) is one as it is."""
-        words = dict(table)
-        for name, form in self._forms(kind).items():
-            value = words.pop(form.key)
-            with blamed(form.key, value):
-                words[name] = form.build(value, known)
-        return words
-
-    def _read_guest(self, path: str, kind: str, raw: Plain) -> dict[str, Any]:
+    def _guest(self, path: str, kind: str, raw: Plain) -> dict[str, Any]:
         """The keys of a guest's table, checked against its signature."""
         try:
             signature = inspect.signature(resolve(kind))
@@ -162,6 +131,10 @@ def blamed(path: str, table: Any) -> Iterator[None]:
         words = str(error)
         if not isinstance(table, Mapping) or words.startswith((path, str(table.get("kind")))):
             raise  # it says already whose fault it is
-        starts_with_key = words.replace(".", " ").replace("[", " ").split(" ")[0] in table
+        is_about_a_key = words.replace(".", " ").replace("[", " ").split(" ")[0] in table
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{path}.{words}" if starts_with_key else f"{path}: {words}") from error
+        raise kind(f"{path}.{words}" if is_about_a_key else f"{path}: {words}") from error
+
+
+def _without_kind(table: Plain) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key != "kind"}

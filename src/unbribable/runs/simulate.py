@@ -51,45 +51,39 @@ def simulate(
     details = details_of(player)
     labels = list(details.instances)
     held = _Held(player, environment, details)
-    columns: dict[str, np.ndarray] = {name: np.empty(T) for name in _NUMBERS}
-    columns["index"] = np.empty(T, dtype=np.int64)
-    columns["instance"] = np.full(T, -1, dtype=np.int64)
-    has_maximisers = details.maximisers is not None
-    if has_maximisers:
-        columns["maximisers"] = np.empty((T, len(labels)), dtype=np.int64)
-    is_weak = environment.threat == "weak"
-    for k in range(T):
+    rows: list[tuple[float, ...]] = []
+    index, instance, maximisers = [], [], []
+    for t in range(1, T + 1):
         start = time.perf_counter()
-        if is_weak:
+        if environment.threat == "weak":
             proposal = player.propose()
-            _check_round(proposal.t, k + 1)
+            _check_round(proposal.t, t)
             environment.face(proposal.indices, proposal.probabilities, proposal.instances)
         query = player.ask()
-        _check_round(query.t, k + 1)
-        index = _index(query, X)
-        if not is_weak:
-            environment.face(np.array([index]), np.ones(1), (query.instance,))
-        observation = environment.answer(index, query.instance)
-        player.tell(query, observation.y_tilde)
-        row = (
-            observation.f, observation.noise, observation.c, observation.y_tilde, observation.charge,
-            query.mu, query.sigma, query.width, query.ucb, query.mu - query.width,
-            query.mu + query.width, time.perf_counter() - start,
-        )  # fmt: skip
-        for name, value in zip(_NUMBERS, row, strict=True):
-            columns[name][k] = value
-        columns["index"][k] = index
-        if query.instance is not None:
-            columns["instance"][k] = labels.index(checks.choice("instance", query.instance, labels))
-        if has_maximisers:
-            columns["maximisers"][k] = details_of(player).maximisers
+        _check_round(query.t, t)
+        i = _index(query, X)
+        if environment.threat == "strong":
+            environment.face(np.array([i]), np.ones(1), (query.instance,))
+        told = environment.answer(i, query.instance)
+        player.tell(query, told.y_tilde)
+        seconds = time.perf_counter() - start
+        truth = told.f, told.noise, told.c, told.y_tilde, told.charge
+        belief = query.mu, query.sigma, query.width, query.ucb
+        rows.append((*truth, *belief, query.mu - query.width, query.mu + query.width, seconds))
+        index.append(i)
+        instance.append(_position(query.instance, labels))
+        if details.maximisers is not None:
+            maximisers.append(details_of(player).maximisers)
         held.look()
         if on_round is not None:
-            on_round(k + 1)
+            on_round(t)
+    columns = dict(zip(_NUMBERS, np.array(rows).T.copy(), strict=True))
     for name in _BELIEF:
         if not np.isfinite(columns[name]).all():
             del columns[name]
-    columns["x"] = X[columns["index"]]
+    columns |= {"index": np.array(index), "instance": np.array(instance), "x": X[index]}
+    if details.maximisers is not None:
+        columns["maximisers"] = np.array(maximisers)
     largest = float(columns["charge"].max())
     return Record(columns, _meta(player, environment, T, seed, held, largest))
 
@@ -157,9 +151,9 @@ def _check(player: Player, environment: Environment) -> None:
 
 
 def _check_round(t: int, expected: int) -> None:
-    if t != expected and expected == 1:
-        raise RuntimeError(f"simulate needs a new algorithm, this one is in round {t - 1}")
     if t != expected:
+        if expected == 1:
+            raise RuntimeError(f"simulate needs a new algorithm, this one is in round {t - 1}")
         raise RuntimeError(f"a player must count its rounds from 1, got t={t} in round {expected}")
 
 
@@ -172,6 +166,11 @@ def _index(query: Query, X: Floats) -> int:
             f"index={index}, x={query.x}, where the environment has {len(X)} candidates"
         )
     return int(index)
+
+
+def _position(label: str | None, labels: list[str]) -> int:
+    """Of the instance that learns among all of them; -1 where nobody learns."""
+    return -1 if label is None else labels.index(checks.choice("instance", label, labels))
 
 
 def _knowledge(player: Player) -> dict[str, Any]:

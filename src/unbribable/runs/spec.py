@@ -4,57 +4,49 @@ import math
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from unbribable.model import checks
 from unbribable.model.domain import Grid
-from unbribable.runs import fields
+from unbribable.runs import fields, kinds
 from unbribable.runs.experiment import AdversarySpec, AlgorithmSpec, Spec
-from unbribable.runs.fields import Field, Fields, read_table
-from unbribable.runs.kinds import (
-    ADVERSARY,
-    ASSUMPTIONS,
-    CAP,
-    OBJECTIVE,
-    PLAYER,
-    build_assumptions,
-    build_environment,
-    build_objective,
-    build_player,
-)
+from unbribable.runs.fields import Field, Fields, Plain, read_table
 from unbribable.runs.own import importable, is_own, name_of
-from unbribable.runs.roles import Plain, blamed
+from unbribable.runs.roles import blamed
 
 MAX_RUNS = 100_000
 """More runs than that are refused: the list of them is held in memory, and is a file of every sweep."""
 
+_THREAT = partial(checks.choice, allowed=("weak", "strong"))
 _LABEL: Fields = {"label": Field(fields.text, None)}
+_OF_ADVERSARIES: Fields = {**_LABEL, "threat": Field(_THREAT, None)}
 _OF_ALGORITHMS: Fields = {
     **_LABEL,
-    "C": Field(fields.number(at_least=0.0), None),
-    "C_factor": Field(fields.number(above=0.0), 1.0),
+    "C": Field(partial(checks.real, at_least=0.0), None),
+    "C_factor": Field(partial(checks.real, above=0.0), 1.0),
 }
-_OF_ADVERSARIES: Fields = {**_LABEL, "threat": Field(fields.word("weak", "strong"), None)}
 
 
 def _algorithm(path: str, raw: Any) -> AlgorithmSpec:
-    plain = PLAYER.read(path, raw, _OF_ALGORITHMS)
-    words = {key: plain.pop(key) for key in _OF_ALGORITHMS}
-    words["label"] = words["label"] or name_of(plain["kind"])
-    takes_budget = PLAYER.names(plain["kind"], "C")
-    if is_own(plain["kind"]) and not takes_budget and raw.keys() & {"C", "C_factor"}:
-        raise ValueError(f"{path} must not have C or C_factor: {plain['kind']} takes no C, got {raw}")
-    return AlgorithmSpec(**words, needs_C=takes_budget, plain=plain)
+    plain = kinds.PLAYER.read(path, raw, _OF_ALGORITHMS)
+    label, C, factor = (plain.pop(key) for key in _OF_ALGORITHMS)
+    kind, is_told = plain["kind"], kinds.PLAYER.names(plain["kind"], "C")
+    if is_own(kind) and not is_told and raw.keys() & {"C", "C_factor"}:
+        raise ValueError(f"{path} must not have C or C_factor: {kind} takes no C, got {raw}")
+    return AlgorithmSpec(label or name_of(kind), C, factor, is_told, plain)
 
 
 def _adversary(path: str, raw: Any) -> AdversarySpec:
-    plain = ADVERSARY.read(path, raw, _OF_ADVERSARIES)
+    plain = kinds.ADVERSARY.read(path, raw, _OF_ADVERSARIES)
     label, threat = (plain.pop(key) for key in _OF_ADVERSARIES)
     return AdversarySpec(label or name_of(plain["kind"]), threat, plain)
 
 
 def _objective(path: str, raw: Any) -> tuple[str, Plain]:
-    plain = OBJECTIVE.read(path, raw, _LABEL)
+    plain = kinds.OBJECTIVE.read(path, raw, _LABEL)
     label, kind = plain.pop("label"), plain["kind"]
     return label or (name_of(kind) if is_own(kind) else plain.get("name", kind)), plain
 
@@ -62,24 +54,24 @@ def _objective(path: str, raw: Any) -> tuple[str, Plain]:
 def _seeds(path: str, raw: Any) -> list[int]:
     """A list, or a count n that stands for 0 .. n-1."""
     if not isinstance(raw, list):
-        count = fields.integer(1)(path, raw)
+        count = checks.integer(path, raw, at_least=1)
         if count > MAX_RUNS:
             raise ValueError(f"{path} must be at most {MAX_RUNS}, got {path}={count}")
         return list(range(count))
-    seeds: list[int] = fields.each(fields.integer(0), is_distinct=True)(path, raw)
+    seeds: list[int] = fields.each(partial(checks.integer, at_least=0), is_distinct=True)(path, raw)
     return seeds
 
 
 SPEC: Fields = {
     "name": Field(fields.text),
-    "T": Field(fields.one_or_more(fields.integer(1), is_distinct=True)),
+    "T": Field(fields.each(partial(checks.integer, at_least=1), or_one=True, is_distinct=True)),
     "seeds": Field(_seeds),
-    "threat": Field(fields.word("weak", "strong"), "weak"),
-    "noise_std": Field(fields.number(at_least=0.0)),
-    "c_max": Field(CAP, "max"),
-    "budgets": Field(fields.each(fields.number(above=0.0), is_distinct=True), []),
+    "threat": Field(_THREAT, "weak"),
+    "noise_std": Field(partial(checks.real, at_least=0.0)),
+    "c_max": Field(kinds.CAP, "max"),
+    "budgets": Field(fields.each(partial(checks.real, above=0.0), is_distinct=True), []),
     "objective": Field(_objective),
-    "assumptions": Field(lambda path, raw: read_table(path, raw, ASSUMPTIONS), None),
+    "assumptions": Field(partial(read_table, fields=kinds.ASSUMPTIONS), None),
     "algorithms": Field(fields.each(_algorithm)),
     "adversaries": Field(fields.each(_adversary), [AdversarySpec("none", "weak", {"kind": "none"})]),
 }
@@ -107,22 +99,20 @@ def read_spec(
 ) -> Spec:
     """The spec that parsed TOML stands for; see load_spec.
 
-    The first game of every algorithm and every adversary is set up once: what their constructors
-    refuse is refused here.
+    Every player and adversary is built once, for the first seed: what their constructors refuse is
+    refused here.
 
     Args:
         raw: Parsed TOML.
         profile: One of its profiles.
         folder: Where classes of the user's own are looked for before the working directory.
     """
-    profiles = raw.get("profiles", {})
-    body = {key: value for key, value in raw.items() if key != "profiles"}
+    body = dict(raw)
+    profiles = body.pop("profiles", {})
     if not isinstance(profiles, Mapping):
         raise TypeError(f"profiles must be a table of tables, got profiles={profiles!r}")
     for name, overrides in profiles.items():
-        if not isinstance(overrides, Mapping):
-            raise TypeError(f"profiles.{name} must be a table, got {overrides!r}")
-        read_table(f"profiles.{name}", overrides, {key: Field(_as_it_is, None) for key in SPEC})
+        read_table(f"profiles.{name}", overrides, {key: Field(lambda _, raw: raw, 0) for key in SPEC})
     if profile is not None:
         if profile not in profiles:
             known = ", ".join(repr(name) for name in profiles)
@@ -137,42 +127,29 @@ def read_spec(
     return spec
 
 
-def _as_it_is(path: str, raw: Any) -> Any:
-    return raw
-
-
 def _spec(plain: dict[str, Any], folders: tuple[str, ...]) -> Spec:
     """The values together, defaults that depend on others filled in."""
-    label, objective = plain["objective"]
-    adversaries = (
-        AdversarySpec(one.label, one.threat or plain["threat"], one.plain)
-        for one in plain["adversaries"]
-    )
+    label, objective = plain.pop("objective")
+    assumptions = _assumptions(plain, objective)
+    threat = plain.pop("threat")
+    liars = [replace(one, threat=one.threat or threat) for one in plain["adversaries"]]
+    lists = {key: tuple(plain[key]) for key in ("T", "seeds", "budgets", "algorithms")}
     return Spec(
-        name=plain["name"],
-        T=tuple(plain["T"]),
-        seeds=tuple(plain["seeds"]),
-        noise_std=plain["noise_std"],
-        c_max=plain["c_max"],
+        **plain | lists | {"adversaries": tuple(liars), "assumptions": assumptions},
         objective=objective,
         objective_label=label,
-        assumptions=_assumptions(plain, objective),
-        algorithms=tuple(plain["algorithms"]),
-        adversaries=tuple(adversaries),
-        budgets=tuple(plain["budgets"]),
         folders=folders,
     )
 
 
 def _assumptions(plain: Plain, objective: Plain) -> dict[str, Any]:
     """The table of assumptions with the truth where nothing is assumed."""
-    kind = objective["kind"]
-    its = objective.get("kernel")
+    kind, its = objective["kind"], objective.get("kernel")
     if kind == "figure_1":
         its = {"kind": "squared_exponential", "lengthscale": 0.1}
     elif is_own(kind):
         its = None  # a key of that name is the guest's business
-    table = plain["assumptions"] or read_table("assumptions", {}, ASSUMPTIONS)
+    table = plain["assumptions"] or read_table("assumptions", {}, kinds.ASSUMPTIONS)
     truth = {"kernel": its, "noise_std": plain["noise_std"], "c_max": plain["c_max"]}
     filled = {key: truth.get(key) if value is None else value for key, value in table.items()}
     if filled["kernel"] is None:
@@ -187,16 +164,10 @@ def _assumptions(plain: Plain, objective: Plain) -> dict[str, Any]:
 
 def _check(spec: Spec) -> None:
     """What no key can be checked for alone."""
-    lists = {
-        "seeds": spec.seeds,
-        "T": spec.T,
-        "algorithms": spec.algorithms,
-        "adversaries": spec.adversaries,
-        "budgets": spec.budgets or (0.0,),
-    }
-    n_runs = math.prod(len(values) for values in lists.values())
+    sizes = {name: len(values) for name, values in spec.axes.items()}
+    n_runs = math.prod(sizes.values())
     if n_runs > MAX_RUNS:
-        words = " x ".join(f"{len(values)} {name}" for name, values in lists.items())
+        words = " x ".join(f"{size} {name}" for name, size in sizes.items())
         raise ValueError(f"a spec must have at most {MAX_RUNS} runs, got {words} = {n_runs}: split it")
     fields.distinct("labels of algorithms", [algorithm.label for algorithm in spec.algorithms])
     fields.distinct("labels of adversaries", [adversary.label for adversary in spec.adversaries])
@@ -208,16 +179,16 @@ def _check(spec: Spec) -> None:
 
 def _check_games(spec: Spec) -> None:
     """Build every part of the first seed's games: their constructors know the limits."""
-    seed, T, budget = spec.seeds[0], spec.T[0], (spec.budgets or (0.0,))[0]
+    seed, T, budget = (spec.axes[name][0] for name in ("seeds", "T", "budgets"))
     with blamed("objective", spec.objective):
-        objective = build_objective(spec.objective, seed)
+        objective = kinds.build_objective(spec.objective, seed)
     with blamed("assumptions", spec.assumptions):
-        assumptions = build_assumptions(spec.assumptions, objective)
+        assumptions = kinds.build_assumptions(spec.assumptions, objective)
     for k, algorithm in enumerate(spec.algorithms):
         table = algorithm.table(budget)
         with blamed(f"algorithms[{k}]", table):
-            build_player(table, Grid(objective.X), assumptions, T, seed)
+            kinds.build_player(table, Grid(objective.X), assumptions, T, seed)
     for k, adversary in enumerate(spec.adversaries):
         game = spec.run(seed, T, adversary, spec.algorithms[0], budget).game
         with blamed(f"adversaries[{k}]", {**adversary.plain, "threat": adversary.threat}):
-            build_environment(game, objective, assumptions)
+            kinds.build_environment(game, objective, assumptions)
