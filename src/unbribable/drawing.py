@@ -1,13 +1,11 @@
 """How our figures look: sizes, colours that colour-blind readers tell apart, lines, legends, files."""
 
 import functools
-import itertools
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,17 +27,9 @@ _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 _STYLE: dict[str, Any] = {
-    "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.0,
     "axes.titlesize": 8.0,
-    "axes.labelsize": 8.0,
-    "figure.labelsize": 8.0,
-    "figure.titlesize": 8.0,
-    "legend.fontsize": 8.0,
-    "legend.title_fontsize": 8.0,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -57,22 +47,20 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.handlelength": 2.4,
     "legend.columnspacing": 1.4,
-    "axes.unicode_minus": True,
-    "mathtext.fontset": "dejavusans",
     "svg.fonttype": "none",  # words stay words
     "svg.hashsalt": "unbribable",  # the same figure is the same file
     "savefig.dpi": DPI,
     "figure.constrained_layout.h_pad": 0.04,
     "figure.constrained_layout.w_pad": 0.04,
 }
+"""What differs from matplotlib's defaults."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class Look:
-    """How one algorithm is drawn, in every figure of a report."""
+class Look(NamedTuple):
+    """How one player is drawn, in every figure of a report."""
 
     colour: str
     line: Any
@@ -132,10 +120,10 @@ def _plain_where_broken(drawn: Any) -> None:
 
 def looks(labels: Iterable[str]) -> dict[str, Look]:
     """A colour, line and marker for each label; no two labels share all three (up to 35)."""
-    cycle = zip(
-        itertools.cycle(_COLOURS), itertools.cycle(_LINES), itertools.cycle(_MARKERS), strict=False
-    )
-    return {label: Look(*parts) for label, parts in zip(dict.fromkeys(labels), cycle, strict=False)}
+    return {
+        label: Look(_COLOURS[k % len(_COLOURS)], _LINES[k % len(_LINES)], _MARKERS[k % len(_MARKERS)])
+        for k, label in enumerate(dict.fromkeys(labels))
+    }
 
 
 def panel_grid(

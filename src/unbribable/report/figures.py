@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.drawing import Look, looks, save
-from unbribable.report import plots
-from unbribable.report.numbers import (
-    coverages,
-    curve,
-    detection,
-    regret_curve,
-    scalings,
-    spent_curve,
-)
+from unbribable.report import numbers, plots
 from unbribable.report.outcomes import Cell, Collection, Outcome, Setting
 from unbribable.report.posterior import PosteriorPanel, draw_beliefs, panel_of
 from unbribable.runs.record import Record
@@ -65,9 +57,6 @@ class Figure:
                     yield name, f"{self.caption}{words}.", self.draw(some, look)
 
 
-# --- which settings, and what is in their panels ---------------------------------------------------
-
-
 def longest(settings: Sequence[Setting]) -> list[Setting]:
     """The settings of each function's largest horizon: the shorter games look like their beginnings."""
     horizon = {s.objective: max(o.T for o in settings if o.objective == s.objective) for s in settings}
@@ -79,13 +68,12 @@ def attacked(settings: Sequence[Setting]) -> list[Setting]:
     return longest([setting for setting in settings if not setting.is_clean])
 
 
-def curve_panels(
-    of: Callable[[Sequence[Outcome]], Any], collection: Collection, settings: Sequence[Setting]
-) -> Mapping[str, Panels]:
+def curve_panels(name: str, collection: Collection, settings: Sequence[Setting]) -> Mapping[str, Panels]:
     """One panel per setting, one curve per player, and the budget."""
     panels = {}
     for setting in settings:
-        lines = {cell.algorithm: of(some) for cell, some in collection.in_setting(setting).items()}
+        played = collection.in_setting(setting).items()
+        lines = {cell.algorithm: numbers.over_rounds(some, name) for cell, some in played}
         panels[setting.title] = lines, setting.C
     return {"": panels}
 
@@ -96,7 +84,7 @@ def scaling_panels(
     """One panel per setting but for what the regret is drawn against."""
     panels: dict[str, list[Any]] = {}
     has_objectives = len({setting.objective for setting in settings}) > 1
-    for line in scalings(collection, against):
+    for line in numbers.scalings(collection, against):
         fixed = line.fixed
         title = fixed.title if against == "T" else f"{fixed.adversary}, T = {fixed.T}"
         title = f"{fixed.objective}: {title}" if has_objectives else title
@@ -119,7 +107,7 @@ def instance_panels(collection: Collection, settings: Sequence[Setting]) -> Mapp
 
 def plays_of(cell: Cell, outcomes: Sequence[Outcome]) -> plots.Plays:
     """Shares of the rounds of each bin, by instance; the last column is nobody."""
-    rounds, found = outcomes[0].rounds, detection(cell, outcomes)
+    rounds, found = outcomes[0].rounds, numbers.detection(cell, outcomes)
     n_bins = min(N_BINS, len(rounds))
     ends = np.unique(np.linspace(0, len(rounds) - 1, n_bins + 1).round().astype(int)[1:])
     counts = np.diff(np.sum([o.plays[ends] for o in outcomes], axis=0), axis=0, prepend=0)
@@ -139,7 +127,7 @@ def maximiser_panels(collection: Collection, settings: Sequence[Setting]) -> Map
         sizes = [o.maximisers for o in some if o.maximisers is not None]
         if sizes:
             panels[title] = {
-                label: curve([size[:, k] for size in sizes], some[0].rounds)
+                label: numbers.spread([size[:, k] for size in sizes], some[0].rounds)
                 for k, label in enumerate(some[0].instances)
             }
     return {"": panels}
@@ -147,12 +135,12 @@ def maximiser_panels(collection: Collection, settings: Sequence[Setting]) -> Map
 
 def coverage_panels(collection: Collection, settings: Sequence[Setting]) -> Mapping[str, Panels]:
     """One panel per setting, one row per instance that claims bounds."""
-    panels = {s.title: coverages(collection.in_setting(s)) for s in settings}
+    panels = {s.title: numbers.coverages(collection.in_setting(s)) for s in settings}
     return {"": {title: rows for title, rows in panels.items() if rows}}
 
 
 FIGURES = (
-    Figure("regret", "Cumulative regret", partial(curve_panels, regret_curve), plots.regret),
+    Figure("regret", "Cumulative regret", partial(curve_panels, "regret"), plots.regret),
     *(
         Figure(
             f"regret_against_{against}",
@@ -164,7 +152,7 @@ FIGURES = (
         )
         for against in "CT"
     ),
-    Figure("corruption", "Corruption spent", partial(curve_panels, spent_curve), plots.spent, attacked),
+    Figure("corruption", "Corruption spent", partial(curve_panels, "spent"), plots.spent, attacked),
     Figure("instances", "Which instance learned", instance_panels, plots.instances, longest),
     Figure("maximisers", "Potential maximisers left", maximiser_panels, plots.maximisers, longest),
     Figure("coverage", "Coverage of the bounds", coverage_panels, plots.coverage, longest, n_panels=6),
@@ -214,9 +202,6 @@ def write_all(figures: Iterator[Named], folder: Path) -> list[tuple[str, list[Pa
         (caption, save(figure, folder / name) if figure is not None else [])
         for name, caption, figure in figures
     ]
-
-
-# --- titles, files ---------------------------------------------------------------------------------
 
 
 def _once(

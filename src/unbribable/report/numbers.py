@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest, linregress, sem
@@ -15,72 +16,39 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
-    """A quantity over the rounds, over the seeds of a cell."""
+class Spread:
+    """A number over the seeds of a cell, or a quantity over the rounds, (m,), over the seeds."""
 
-    rounds: Ints
-    mean: Floats
-    standard_error: Floats
-    """Of the mean; NaN where there is one seed."""
-    median: Floats
-    low: Floats
-    """Smallest seed."""
-    high: Floats
-    """Largest seed."""
     n: int
     """Seeds."""
+    mean: Any
+    standard_error: Any
+    """Of the mean; NaN where there is one seed."""
+    median: Any
+    low: Any
+    """Smallest seed."""
+    high: Any
+    """Largest seed."""
+    rounds: Any = None
+    """Of a quantity over the rounds."""
 
 
-def curve(values: Sequence[Floats] | Sequence[Ints], rounds: Ints) -> Curve:
-    """Mean, standard error, median and range over seeds, one array (m,) per seed."""
-    stacked = np.stack(values).astype(np.float64)
-    return Curve(
-        rounds=rounds,
-        mean=stacked.mean(axis=0),
-        standard_error=sem(stacked) if len(stacked) > 1 else np.full(len(rounds), np.nan),
-        median=np.median(stacked, axis=0),
-        low=stacked.min(axis=0),
-        high=stacked.max(axis=0),
-        n=len(stacked),
-    )
+def spread(values: Sequence[Any] | Floats, rounds: Ints | None = None) -> Spread:
+    """Mean, standard error, median and range over the seeds, one number or array (m,) per seed."""
+    seeds = np.asarray(values, dtype=np.float64)
+    mean, median = seeds.mean(axis=0), np.median(seeds, axis=0)
+    error = sem(seeds) if len(seeds) > 1 else np.full(seeds.shape[1:], np.nan)[()]
+    return Spread(len(seeds), mean, error, median, seeds.min(axis=0), seeds.max(axis=0), rounds)
 
 
-def regret_curve(outcomes: Sequence[Outcome]) -> Curve:
-    """Cumulative regret over the rounds."""
-    return curve([outcome.regret for outcome in outcomes], outcomes[0].rounds)
-
-
-def spent_curve(outcomes: Sequence[Outcome]) -> Curve:
-    """Budget spent over the rounds."""
-    return curve([outcome.spent for outcome in outcomes], outcomes[0].rounds)
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A number over the seeds of a cell."""
-
-    n: int
-    mean: float
-    standard_error: float | None
-    """Of the mean, None where there is one seed."""
-    median: float
-    worst: float
-    """The largest."""
-
-
-def spread(values: Sequence[float] | Floats) -> Spread:
-    """Mean, standard error, median and largest."""
-    n = len(values)
-    error = float(sem(values)) if n > 1 else None
-    return Spread(n, float(np.mean(values)), error, float(np.median(values)), float(np.max(values)))
+def over_rounds(outcomes: Sequence[Outcome], name: str) -> Spread:
+    """The "regret" or the budget "spent", cumulated over the rounds."""
+    return spread([getattr(outcome, name) for outcome in outcomes], outcomes[0].rounds)
 
 
 def final_regret(outcomes: Sequence[Outcome]) -> Spread:
     """Cumulative regret after the last round."""
-    return spread([float(outcome.regret[-1]) for outcome in outcomes])
-
-
-# --- growth against C and T ------------------------------------------------------------------------
+    return spread([outcome.regret[-1] for outcome in outcomes])
 
 
 @dataclass(frozen=True)
@@ -137,14 +105,11 @@ def scalings(collection: Collection, against: str) -> list[Scaling]:
         finals = [final_regret(collection.cells[cell]) for cell in cells]
         x = np.array([getattr(cell.setting, against) for cell in cells], dtype=np.float64)
         mean = np.array([final.mean for final in finals])
-        error = np.array([final.standard_error for final in finals], dtype=np.float64)  # None: NaN
+        error = np.array([final.standard_error for final in finals])
         if len(cells) > 1:
             line = Scaling(against, cells[0].setting, algorithm, x, mean, error, slope(x, mean))
             found.append(line)
     return found
-
-
-# --- against a baseline ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -182,9 +147,6 @@ def paired(collection: Collection, baseline: str) -> list[Paired]:
                 better = float(np.mean(own < other))
                 found.append(Paired(setting, algorithm, spread(own - other), better, ratio))
     return found
-
-
-# --- coverage and detection ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

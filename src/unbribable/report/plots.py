@@ -6,23 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from unbribable.drawing import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    Look,
-    add_height,
-    label_outer,
-    legend_below,
-    named_once,
-    panel_grid,
-    round_axis,
-    styled,
-    wrapped,
-)
-from unbribable.report.numbers import LEVEL, Coverage, Curve, Scaling
+from unbribable import drawing
+from unbribable.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, Look, styled
+from unbribable.report.numbers import LEVEL, Coverage, Scaling, Spread
 from unbribable.report.outcomes import Floats, Ints
 
 if TYPE_CHECKING:
@@ -31,7 +17,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 Looks = Mapping[str, Look]
-Curves = tuple[Mapping[str, Curve], float]
+Curves = tuple[Mapping[str, Spread], float]
 """Player -> its curve, and the adversary's budget."""
 
 _KNOWN = {"fast": (BLUE, ""), "slow": (ORANGE, "////"), "all": (GREEN, "...."), "nobody": (GREY, "xxxx")}
@@ -50,7 +36,7 @@ def spent(panels: Mapping[str, Curves], look: Looks) -> "Figure":
 @styled
 def _curves(panels: Mapping[str, Curves], look: Looks, y: str, *, is_capped: bool) -> "Figure":
     """Means over the rounds with a band of one standard error."""
-    figure, axes = panel_grid(len(panels), height=1.7 if is_capped else 1.75)
+    figure, axes = drawing.panel_grid(len(panels), height=1.7 if is_capped else 1.75)
     for ax, (curves, budget) in _titled(axes, panels):
         for k, (label, curve) in enumerate(curves.items()):
             error = np.nan_to_num(curve.standard_error)
@@ -69,10 +55,10 @@ def _curves(panels: Mapping[str, Curves], look: Looks, y: str, *, is_capped: boo
             ax.axhline(budget, color=BLACK, linewidth=0.8, linestyle=(0, (1, 1)), label="budget C")
         _rounds(ax, curves)
         ax.set_ylim(0.0, 1.08 * budget if is_capped else None)
-    label_outer(axes, "round t", y)
+    drawing.label_outer(axes, "round t", y)
     n = [curve.n for curves, _ in panels.values() for curve in curves.values()]
     band = "; band: ± 1 standard error" if max(n) > 1 else ""
-    named_once(figure, axes, f"line: mean of {_seeds(n)}{band}", [*look])
+    drawing.named_once(figure, axes, f"line: mean of {_seeds(n)}{band}", [*look])
     return figure
 
 
@@ -82,7 +68,7 @@ def scaling(panels: Mapping[str, Sequence[Scaling]], look: Looks) -> "Figure":
     from matplotlib.transforms import ScaledTranslation
 
     against = next(line.against for lines in panels.values() for line in lines)
-    figure, axes = panel_grid(len(panels), height=1.9, n_columns=min(2, len(panels)))
+    figure, axes = drawing.panel_grid(len(panels), height=1.9, n_columns=min(2, len(panels)))
     below = ScaledTranslation(0.0, -34.0 / 72.0, figure.dpi_scale_trans)
     for ax, lines in _titled(axes, panels, 3.0):
         ax.set_xscale("log")
@@ -97,9 +83,9 @@ def scaling(panels: Mapping[str, Sequence[Scaling]], look: Looks) -> "Figure":
         )  # fmt: skip
     for ax in axes[::2]:
         ax.set_ylabel("final regret $R_T$ (units of f)")
-    add_height(figure, (len(axes) + 1) // 2 * max(len(lines) for lines in panels.values()))
+    drawing.add_height(figure, (len(axes) + 1) // 2 * max(len(lines) for lines in panels.values()))
     note = "marker: mean over seeds; bar: ± 1 standard error; line: least squares in log-log"
-    legend_below(figure, [], [], note)
+    drawing.legend_below(figure, [], [], note)
     return figure
 
 
@@ -159,7 +145,7 @@ class Plays:
 @styled
 def instances(panels: Mapping[str, Plays], look: Looks) -> "Figure":
     """Stacked shares of the rounds each instance learned from, over time; all with the same labels."""
-    figure, axes = panel_grid(len(panels), height=1.7)
+    figure, axes = drawing.panel_grid(len(panels), height=1.7)
     labels = next(iter(panels.values())).labels
     fills = _fills(labels)
     for ax, plays in _titled(axes, panels):
@@ -174,20 +160,20 @@ def instances(panels: Mapping[str, Plays], look: Looks) -> "Figure":
         if plays.detected is not None:
             words = "median round of detection, where detected"
             ax.axvline(plays.detected, color=BLACK, linewidth=1.2, linestyle="--", label=words)
-        round_axis(ax, int(plays.edges[-1]))
+        drawing.round_axis(ax, int(plays.edges[-1]))
         ax.set_ylim(0.0, 1.0)
         ax.grid(visible=False)
-    label_outer(axes, "round t", "share of the rounds")
+    drawing.label_outer(axes, "round t", "share of the rounds")
     n = max(plays.n for plays in panels.values())
     of = f"mean of {n} seeds" if n > 1 else "one seed"
-    named_once(figure, axes, f"who learns from the round; {of}", labels)
+    drawing.named_once(figure, axes, f"who learns from the round; {of}", labels)
     return figure
 
 
 @styled
-def maximisers(panels: Mapping[str, Mapping[str, Curve]], look: Looks) -> "Figure":
+def maximisers(panels: Mapping[str, Mapping[str, Spread]], look: Looks) -> "Figure":
     """Sizes of the sets of potential maximisers, layer by layer."""
-    figure, axes = panel_grid(len(panels), height=1.9)
+    figure, axes = drawing.panel_grid(len(panels), height=1.9)
     labels = list(dict.fromkeys(label for curves in panels.values() for label in curves))
     fills = _fills(labels)
     top = max(curve.high.max() for curves in panels.values() for curve in curves.values())
@@ -203,8 +189,8 @@ def maximisers(panels: Mapping[str, Mapping[str, Curve]], look: Looks) -> "Figur
         ax.set_yscale("symlog", linthresh=1.0, linscale=0.4)
         _plain_ticks(ax.yaxis, [*ticks, float(top)] if top > 1.5 * ticks[-1] else ticks)
         ax.set_ylim(-0.1, 1.25 * top)
-    label_outer(axes, "round t", "potential maximisers\n(candidates)")
-    named_once(figure, axes, "line: median over seeds; band: smallest to largest seed", labels)
+    drawing.label_outer(axes, "round t", "potential maximisers\n(candidates)")
+    drawing.named_once(figure, axes, "line: median over seeds; band: smallest to largest seed", labels)
     return figure
 
 
@@ -213,9 +199,9 @@ def coverage(panels: Mapping[str, Sequence[Coverage]], look: Looks) -> "Figure":
     """Share of the games in which each instance's bounds held, with its exact interval."""
     names = list(dict.fromkeys(_name(row) for rows in panels.values() for row in rows))
     n_columns = min(3, len(panels))
-    n_lines = 1 + max(wrapped(title, 1.8).count("\n") for title in panels)
+    n_lines = 1 + max(drawing.wrapped(title, 1.8).count("\n") for title in panels)
     height = 0.35 + 0.17 * n_lines + 0.18 * len(names)
-    figure, axes = panel_grid(len(panels), height=height, n_columns=n_columns)
+    figure, axes = drawing.panel_grid(len(panels), height=height, n_columns=n_columns)
     for k, (ax, rows) in enumerate(_titled(axes, panels, 1.8)):
         for row in rows:
             style: dict[str, Any] = {"color": GREY, "marker": "D", "markerfacecolor": "white"}
@@ -238,9 +224,9 @@ def coverage(panels: Mapping[str, Sequence[Coverage]], look: Looks) -> "Figure":
         ax.tick_params(axis="y", length=0.0)
     for ax in axes[(len(axes) - 1) // n_columns * n_columns :]:
         ax.set_xlabel("share of the games\nin which the bounds held")
-    add_height(figure, 2.0)
+    drawing.add_height(figure, 2.0)
     order = ["assumptions true: promised", "not promised", "1 − δ"]
-    named_once(figure, axes, f"bar: {LEVEL:.0%} Clopper–Pearson interval", order)
+    drawing.named_once(figure, axes, f"bar: {LEVEL:.0%} Clopper–Pearson interval", order)
     return figure
 
 
@@ -254,12 +240,12 @@ def _titled(
 ) -> "Iterator[tuple[Axes, V]]":
     """Each panel's axes, titled, with what it shows."""
     for ax, (title, data) in zip(axes, panels.items(), strict=True):
-        ax.set_title(wrapped(title, inches))
+        ax.set_title(drawing.wrapped(title, inches))
         yield ax, data
 
 
-def _rounds(ax: "Axes", curves: Mapping[str, Curve]) -> None:
-    round_axis(ax, max(int(curve.rounds[-1]) for curve in curves.values()))
+def _rounds(ax: "Axes", curves: Mapping[str, Spread]) -> None:
+    drawing.round_axis(ax, max(int(curve.rounds[-1]) for curve in curves.values()))
 
 
 def _fills(labels: Sequence[str]) -> dict[str, tuple[Any, str]]:

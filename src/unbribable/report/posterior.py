@@ -9,20 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
-from unbribable.drawing import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    RED,
-    label_outer,
-    named_once,
-    panel_grid,
-    save,
-    styled,
-    wrapped,
-)
+from unbribable import drawing
+from unbribable.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, styled
 from unbribable.report.outcomes import Floats
 from unbribable.runs.record import Record
 from unbribable.runs.replay import replayed
@@ -116,12 +104,12 @@ def draw_beliefs(panels: Mapping[str, PosteriorPanel]) -> "Figure":
     """One panel per player; its name is the title where the panel has none."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    figure, axes = panel_grid(len(panels), height=2.0)
+    figure, axes = drawing.panel_grid(len(panels), height=2.0)
     limits = _limits(list(panels.values()))
     for ax, (name, panel) in zip(axes, panels.items(), strict=True):
         _draw(ax, panel)
         title = panel.title or name
-        ax.set_title(wrapped(f"{title}, t = {panel.t}" if panel.t is not None else title, 2.2))
+        ax.set_title(drawing.wrapped(f"{title}, t = {panel.t}" if panel.t is not None else title, 2.2))
         ax.set_ylim(limits)
         ax.set_xlim(float(panel.x[0]), float(panel.x[-1]))
         ax.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
@@ -129,8 +117,8 @@ def draw_beliefs(panels: Mapping[str, PosteriorPanel]) -> "Figure":
         ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
         ax.label_outer(remove_inner_ticks=False)
         ax.tick_params(labelbottom=True)
-    label_outer(axes, "x", "value (units of f)")
-    named_once(figure, axes)
+    drawing.label_outer(axes, "x", "value (units of f)")
+    drawing.named_once(figure, axes)
     return figure
 
 
@@ -150,7 +138,7 @@ def figure_1(panels: Mapping[str, PosteriorPanel], path: str | Path | None = Non
         panels = {name: PosteriorPanel(first.x, first.f, title=name, region=first.region), **panels}
     figure = draw_beliefs(panels)
     if path is not None:
-        save(figure, path)
+        drawing.save(figure, path)
     return figure
 
 

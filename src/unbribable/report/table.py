@@ -22,8 +22,9 @@ class Column(NamedTuple):
     """A dotted attribute of the item, or a function of it."""
 
     def of(self, item: Any) -> Any:
-        """What stands in the item's row."""
-        return self.value(item) if callable(self.value) else attrgetter(self.value)(item)
+        """What stands in the item's row; None for a number that there is not."""
+        value = self.value(item) if callable(self.value) else attrgetter(self.value)(item)
+        return None if isinstance(value, float) and math.isnan(value) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ class Table:
 
 def _words(value: Any) -> str:
     """A value for readers: four digits, a dash for nothing."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -5,18 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from unbribable.report.numbers import (
-    LEVEL,
-    Detection,
-    Spread,
-    coverages,
-    detection,
-    detections,
-    final_regret,
-    paired,
-    scalings,
-    spread,
-)
+from unbribable.report import numbers
 from unbribable.report.outcomes import Cell, Collection, Outcome
 from unbribable.report.table import Column, Table
 
@@ -42,7 +31,7 @@ CELLS = [
     Column("regret_mean", "R_T mean", "regret.mean"),
     Column("regret_standard_error", "± s.e.", "regret.standard_error"),
     Column("regret_median", "median", "regret.median"),
-    Column("regret_worst", "worst seed", "regret.worst"),
+    Column("regret_worst", "worst seed", "regret.high"),
     Column("simple_regret_mean", "simple regret", lambda row: row.mean("simple_regret")),
     Column("certificate_mean", "certificate", lambda row: row.mean("certificate")),
     Column("spent_mean", "C spent", lambda row: float(np.mean([o.spent[-1] for o in row.outcomes]))),
@@ -65,7 +54,7 @@ PAIRED = [
     Column("difference_mean", "difference", "difference.mean"),
     Column("difference_standard_error", "± s.e.", "difference.standard_error"),
     Column("difference_median", "median", "difference.median"),
-    Column("difference_worst", "worst seed", "difference.worst"),
+    Column("difference_worst", "worst seed", "difference.high"),
     Column("share_better", "better in", "share_better"),
     Column("ratio", "ratio of means", "ratio"),
 ]
@@ -104,7 +93,7 @@ DETECTION = [
     Column("is_false_alarm", "false alarm", "cell.setting.is_clean"),
 ]
 _DETECTION_NOTE = (
-    f"From, to: {LEVEL:.0%} Clopper-Pearson interval of the rate. "
+    f"From, to: {numbers.LEVEL:.0%} Clopper-Pearson interval of the rate. "
     "A detection is a false alarm where nobody could lie."
 )
 
@@ -121,7 +110,7 @@ COVERAGE = [
 ]
 _COVERAGE_NOTE = (
     "Covered: games in which the truth stayed inside the instance's bounds, everywhere and all "
-    f"the time. From, to: {LEVEL:.0%} Clopper-Pearson interval. Promised: the instance's "
+    f"the time. From, to: {numbers.LEVEL:.0%} Clopper-Pearson interval. Promised: the instance's "
     "assumptions were true, so the coverage must be at least 1 - delta."
 )
 
@@ -130,14 +119,18 @@ def all_tables(collection: Collection, baseline: str) -> list[Table]:
     """The tables of a report, in its order."""
     cells = collection.cells
     rows = [_Row(cell, outcomes) for cell, outcomes in cells.items()]
-    pairs, note = paired(collection, baseline), _PAIRED_NOTE.format(baseline=baseline)
-    lines = [line for against in "CT" for line in scalings(collection, against) if line.fit]
+    pairs, note = numbers.paired(collection, baseline), _PAIRED_NOTE.format(baseline=baseline)
+    lines = [line for against in "CT" for line in numbers.scalings(collection, against) if line.fit]
     return [
         Table.of("cells", "Regret by cell", _CELLS_NOTE, CELLS, rows),
         Table.of("paired", f"Paired differences to {baseline}", note, PAIRED, pairs),
         Table.of("slopes", "Growth of the regret", _SLOPES_NOTE, SLOPES, lines),
-        Table.of("detection", "Detection of corruption", _DETECTION_NOTE, DETECTION, detections(cells)),
-        Table.of("coverage", "Coverage of the bounds", _COVERAGE_NOTE, COVERAGE, coverages(cells)),
+        Table.of(
+            "detection", "Detection of corruption", _DETECTION_NOTE, DETECTION, numbers.detections(cells)
+        ),
+        Table.of(
+            "coverage", "Coverage of the bounds", _COVERAGE_NOTE, COVERAGE, numbers.coverages(cells)
+        ),
     ]
 
 
@@ -149,12 +142,12 @@ class _Row:
     outcomes: list[Outcome]
 
     @cached_property
-    def regret(self) -> Spread:
-        return final_regret(self.outcomes)
+    def regret(self) -> numbers.Spread:
+        return numbers.final_regret(self.outcomes)
 
     @cached_property
-    def found(self) -> Detection | None:
-        return detection(self.cell, self.outcomes)
+    def found(self) -> numbers.Detection | None:
+        return numbers.detection(self.cell, self.outcomes)
 
     @property
     def held(self) -> float | None:
@@ -169,4 +162,4 @@ class _Row:
     def mean(self, name: str) -> float | None:
         """Over the seeds that have the number."""
         values = [value for o in self.outcomes if (value := getattr(o, name)) is not None]
-        return spread(values).mean if values else None
+        return float(np.mean(values)) if values else None
