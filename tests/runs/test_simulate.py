@@ -291,17 +291,17 @@ def test_bounds_are_promised_where_their_assumptions_hold(promise, changes, expe
 @pytest.mark.parametrize(
     ("who", "threat", "C", "kept"),
     [
-        ("GP-UCB", "weak", 0.0, {"main"}),
-        ("GP-UCB", "weak", 1.0, set()),
-        ("Robust", "strong", 4.0, {"main"}),
-        ("Robust", "weak", 4.1, set()),
-        ("Fast-Slow", "weak", 0.0, {"fast", "slow", "all"}),
-        ("Fast-Slow", "weak", 3.0, {"slow", "all"}),
-        ("Fast-Slow", "strong", 3.0, {"all"}),
-        ("Fast-Slow", "weak", 4.1, set()),
-        ("Layered", "weak", 2.0, {"layer-1", "layer-2", "layer-3", "layer-4", "layer-5"}),
-        ("Layered", "weak", 4.1, {"layer-3", "layer-4", "layer-5"}),
-        ("Layered", "strong", 2.0, set()),
+        ("gp-ucb", "weak", 0.0, {"main"}),
+        ("gp-ucb", "weak", 1.0, set()),
+        ("robust", "strong", 4.0, {"main"}),
+        ("robust", "weak", 4.1, set()),
+        ("fast-slow", "weak", 0.0, {"fast", "slow", "all"}),
+        ("fast-slow", "weak", 3.0, {"slow", "all"}),
+        ("fast-slow", "strong", 3.0, {"all"}),
+        ("fast-slow", "weak", 4.1, set()),
+        ("layered", "weak", 2.0, {"layer-1", "layer-2", "layer-3", "layer-4", "layer-5"}),
+        ("layered", "weak", 4.1, {"layer-3", "layer-4", "layer-5"}),
+        ("layered", "strong", 2.0, set()),
     ],
 )
 def test_a_record_says_which_bounds_were_promised(who, threat, C, kept):

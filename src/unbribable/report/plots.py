@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from unbribable import drawing
+import unbribable.drawing as drawing
 from unbribable.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, Look, styled
 from unbribable.report.numbers import LEVEL, Coverage, Scaling, Spread
 from unbribable.report.outcomes import Floats, Ints

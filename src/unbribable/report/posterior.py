@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
-from unbribable import drawing
+import unbribable.drawing as drawing
 from unbribable.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, styled
 from unbribable.report.outcomes import Floats
 from unbribable.runs.record import Record
