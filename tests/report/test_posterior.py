@@ -1,11 +1,13 @@
 """Panels of beliefs: from a record, checked, and drawn like the paper's Figure 1."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from report.hand_made import record
 from unbribable.report.posterior import PosteriorPanel, figure_1, local_maximiser, panel_of
-from unbribable.runs.replay import Belief
+from unbribable.world.objectives import Objective
 
 
 def a_record():
@@ -23,8 +25,10 @@ GAME = {"adversary": {"kind": "region_subtraction", "radius": 0.25}}
 
 def test_a_panel_holds_the_first_readings_in_the_order_of_the_line(monkeypatch):
     X, f = np.array([[1.0], [0.0], [0.5]]), np.array([3.0, 1.0, 2.0])
-    belief = Belief(X, f, "all", mu=f + 1.0, width=np.ones(3))
-    monkeypatch.setattr("unbribable.report.posterior.replayed", lambda *_: belief)
+    belief = SimpleNamespace(mu=f + 1.0, width=np.ones(3))
+    player = SimpleNamespace(instances={"fast": None, "all": belief})
+    replay = player, Objective("hill", X, f)
+    monkeypatch.setattr("unbribable.report.posterior.replayed", lambda *_: replay)
     panel = panel_of(a_record(), GAME, t=2)
     assert panel.x.tolist() == [0.0, 0.5, 1.0]
     assert panel.f.tolist() == [1.0, 2.0, 3.0]

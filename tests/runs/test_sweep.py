@@ -13,6 +13,7 @@ import pytest
 
 from runs.sweeps import assert_same, records
 from unbribable.runs import cluster, play
+from unbribable.runs.record import Record
 from unbribable.runs.spec import read_spec
 from unbribable.runs.sweep import Tally, failures, sweep
 
@@ -75,6 +76,10 @@ def damage(path, how):
     if how == "another run's":
         other = next(other for other in sorted(path.parent.iterdir()) if other != path)
         path.write_bytes(other.read_bytes())
+    elif how == "an earlier release's":
+        record = Record.load(path)
+        del record.meta["promised"]
+        record.save(path)
     elif how == "one bit":
         middle = len(whole) // 2
         path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
@@ -83,7 +88,9 @@ def damage(path, how):
         path.write_bytes(broken[how])
 
 
-@pytest.mark.parametrize("how", ["cut off", "empty", "garbage", "one bit", "another run's"])
+@pytest.mark.parametrize(
+    "how", ["cut off", "empty", "garbage", "one bit", "another run's", "an earlier release's"]
+)
 def test_a_damaged_record_is_played_again_and_named(how, tmp_path):
     sweep(spec(1), tmp_path / "whole", serial=True)
     sweep(spec(1), tmp_path / "out", serial=True)

@@ -46,10 +46,15 @@ def report(
     tables = all_tables(collection, baseline)
     folder = directory / "report" if out is None else Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    failed = sorted(path.stem for path in (directory / "failed").glob("*.json"))
-    if collection.n_runs is not None:
-        failed = [key for key in failed if key in collection.missing]
-    advice = _advice(collection, len(failed))
+    noted = {path.stem for path in (directory / "failed").glob("*.json")}
+    failed = sorted(noted if collection.n_runs is None else noted & set(collection.missing))
+    advice = None
+    if collection.missing:
+        advice = (
+            f"{len(collection.missing)} of the {collection.n_runs} runs of the spec are missing, "
+            f"{len(failed)} of them failed. Call unbribable sweep again with the same spec and "
+            "directory: it plays runs that have no file, and those whose file is damaged."
+        )
     files = [table.write_csv(folder / f"{table.name}.csv") for table in tables]
     figures = write_all(all_figures(collection, runs_of(directory)), folder)
     head = [
@@ -103,17 +108,6 @@ def _pictures(figures: list[tuple[str, list[Path]]]) -> list[str]:
             words = f"{words} ([SVG]({svg.name}))"
         lines += [words, ""]
     return lines
-
-
-def _advice(collection: Collection, n_failed: int) -> str | None:
-    """What to do about runs of the spec that are not in the report."""
-    if not collection.missing:
-        return None
-    return (
-        f"{len(collection.missing)} of the {collection.n_runs} runs of the spec are missing, "
-        f"{n_failed} of them failed. Call unbribable sweep again with the same spec and directory: "
-        "it plays runs that have no file, and those whose file is damaged."
-    )
 
 
 def _without_nan(value: Any) -> Any:

@@ -52,9 +52,9 @@ class Setting:
     def title(self) -> str:
         """Of its panel."""
         told = f", C = {self.told_words} assumed" if self.told else ""
-        if self.adversary == "none":
-            return f"no adversary{told}" if self.is_clean else f"no adversary, C = {self.C:g}{told}"
-        return f"{self.adversary}, C = {self.C:g}{told}"
+        who = "no adversary" if self.adversary == "none" else self.adversary
+        budget = "" if self.adversary == "none" and self.is_clean else f", C = {self.C:g}"
+        return f"{who}{budget}{told}"
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,6 @@ class Cell:
     def rank(self) -> tuple[Any, ...]:
         """Sorts players: the baseline, Algorithms 1, 2 and 3, then others by name."""
         return _KINDS.index(self.kind) if self.kind in _KINDS else len(_KINDS), self.kind, self.algorithm
-
-    @property
-    def order(self) -> tuple[Any, ...]:
-        """By function and horizon, clean settings first, then by adversary, budget and player."""
-        s = self.setting
-        return s.objective, s.T, not s.is_clean, s.adversary, s.C, s.told, *self.rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,10 +227,10 @@ def cell_of(record: Record) -> Cell:
     )
     kind = _label(meta["algorithm"]["algorithm"])
     assumed = run.get("C_assumed", meta["algorithm"].get("C"))
-    return Cell(setting, _label(run.get("algorithm", kind)), kind, _optional("C_assumed", assumed))
+    return Cell(setting, _label(run.get("algorithm", kind)), kind, _number("C_assumed", assumed))
 
 
-def _optional(name: str, value: Any) -> float | None:
+def _number(name: str, value: Any) -> float | None:
     return None if value is None else checks.real(name, value)
 
 
@@ -275,12 +269,12 @@ def reduced(record: Record, file: Path | None = None) -> Outcome:
         plays=plays[kept],
         maximisers=None if maximisers is None else maximisers[kept],
         simple_regret=record.simple_regret,
-        certificate=_optional("certificate", meta["certificate"]),
+        certificate=_number("certificate", meta["certificate"]),
         detected=None if detected is None else checks.integer("detected", detected, at_least=1),
         seconds=float(columns["seconds"].mean()),
         covered=covered,
         promised={label: promised[label] for label in covered},
-        delta=_optional("delta", meta["algorithm"].get("delta")),
+        delta=_number("delta", meta["algorithm"].get("delta")),
     )
 
 
@@ -316,10 +310,9 @@ def _by_what_was_told(found: dict[Cell, list[Outcome]]) -> dict[Cell, list[Outco
         several = [same for same in by_label.values() if len(same) > 1]
         counts = {len(same) for same in several}
         if len(counts) > 1:
-            for cell in (cell for same in by_label.values() for cell in same):
-                label = f"{cell.algorithm} [C = {cell.C_assumed}]"
-                is_one_of_several = len(by_label[cell.algorithm]) > 1
-                cells[replace(cell, algorithm=label) if is_one_of_several else cell] = found[cell]
+            cells |= {cell: found[cell] for same in by_label.values() for cell in same if len(same) == 1}
+            for cell in (cell for same in several for cell in same):
+                cells[replace(cell, algorithm=f"{cell.algorithm} [C = {cell.C_assumed}]")] = found[cell]
             continue
         for k in range(max(counts, default=1)):
             told = sorted(same[k].C_assumed or 0.0 for same in several)
@@ -327,4 +320,9 @@ def _by_what_was_told(found: dict[Cell, list[Outcome]]) -> dict[Cell, list[Outco
             for same in by_label.values():
                 cell = same[k] if len(same) > 1 else same[0]
                 cells[replace(cell, setting=split)] = found[cell]
-    return {cell: cells[cell] for cell in sorted(cells, key=lambda cell: cell.order)}
+
+    def order(cell: Cell) -> tuple[Any, ...]:
+        s = cell.setting
+        return s.objective, s.T, not s.is_clean, s.adversary, s.C, s.told, *cell.rank
+
+    return {cell: cells[cell] for cell in sorted(cells, key=order)}

@@ -33,7 +33,7 @@ class PosteriorPanel:
     width: Floats | None = None
     """Half width of the band around the mean, (n,)."""
     readings_x: Floats | None = None
-    """Where was read, (t,)."""
+    """Where the readings were taken, (t,)."""
     readings_y: Floats | None = None
     """What was told, (t,)."""
     is_corrupted: NDArray[np.bool_] | None = None
@@ -66,6 +66,8 @@ class PosteriorPanel:
 def panel_of(record: Record, game: dict[str, Any], t: int) -> PosteriorPanel | None:
     """The belief after t rounds of a record; None where the candidates are not on a line.
 
+    Shown is the instance that learns from every reading where there is one, else the first.
+
     Args:
         record: Of the game.
         game: Its description, from the sweep's spec.json.
@@ -77,23 +79,26 @@ def panel_of(record: Record, game: dict[str, Any], t: int) -> PosteriorPanel | N
     if record.columns["x"].shape[1:] != (1,):
         return None
     t = min(t, record.T)
-    belief = replayed(record, game, t)
-    x = belief.X[:, 0]
+    player, objective = replayed(record, game, t)
+    labels = list(player.instances)
+    label = next((name for name in ("main", "all") if name in labels), labels[0])
+    belief = player.instances[label]
+    x, adversary = objective.X[:, 0], game["adversary"]
     order = np.argsort(x, kind="stable")
     name = record.meta.get("run", record.meta["algorithm"])["algorithm"]
-    region, adversary = None, game["adversary"]
+    region = None
     if adversary["kind"] == "region_subtraction":  # Figure 1's; other attacks have no such interval
-        x_star, radius = x[record.meta["best"]], adversary["radius"]
-        region = float(max(x_star - radius, x.min())), float(min(x_star + radius, x.max()))
+        around = x[objective.best] + adversary["radius"] * np.array([-1.0, 1.0])
+        region = tuple(np.clip(around, x.min(), x.max()).tolist())
     return PosteriorPanel(
         x=x[order],
-        f=belief.f[order],
+        f=objective.f[order],
         mu=belief.mu[order],
         width=belief.width[order],
         readings_x=x[record.columns["index"][:t]],
         readings_y=record.columns["y_tilde"][:t],
         is_corrupted=record.columns["c"][:t] != 0.0,
-        title=name if belief.instance == "main" else f"{name} ({belief.instance})",
+        title=name if label == "main" else f"{name} ({label})",
         region=region,
         t=t,
     )
