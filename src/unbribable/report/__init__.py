@@ -1,7 +1,6 @@
 """Records of a sweep in, tables and figures out."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,7 @@ def report(
         "tables": {table.name: table.rows for table in tables},
         "files": [str(path) for path in files],
     }
-    plain: dict[str, Any] = json.loads(json.dumps(_without_nan(data), allow_nan=False))
+    plain: dict[str, Any] = json.loads(json.dumps(data, allow_nan=False))
     return plain
 
 
@@ -108,12 +107,3 @@ def _pictures(figures: list[tuple[str, list[Path]]]) -> list[str]:
             words = f"{words} ([SVG]({svg.name}))"
         lines += [words, ""]
     return lines
-
-
-def _without_nan(value: Any) -> Any:
-    """Plain data with None where a number is not finite: JSON has no word for it."""
-    if isinstance(value, dict):
-        return {key: _without_nan(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -107,7 +107,7 @@ def instance_panels(collection: Collection, settings: Sequence[Setting]) -> Mapp
 
 def plays_of(cell: Cell, outcomes: Sequence[Outcome]) -> plots.Plays:
     """Shares of the rounds of each bin, by instance; the last column is nobody."""
-    rounds, found = outcomes[0].rounds, numbers.detection(cell, outcomes)
+    rounds, found = outcomes[0].rounds, numbers.detections({cell: list(outcomes)})
     n_bins = min(N_BINS, len(rounds))
     ends = np.unique(np.linspace(0, len(rounds) - 1, n_bins + 1).round().astype(int)[1:])
     counts = np.diff(np.sum([o.plays[ends] for o in outcomes], axis=0), axis=0, prepend=0)
@@ -115,7 +115,7 @@ def plays_of(cell: Cell, outcomes: Sequence[Outcome]) -> plots.Plays:
         edges=np.concatenate([[0], rounds[ends]]),
         labels=(*outcomes[0].instances, "nobody"),
         shares=counts / counts.sum(axis=1, keepdims=True),
-        detected=found.median_round if found else None,
+        detected=found[0].median_round if found else None,
         n=len(outcomes),
     )
 

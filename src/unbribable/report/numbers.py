@@ -212,16 +212,12 @@ class Detection:
     """Over the games with a detection."""
 
 
-def detection(cell: Cell, outcomes: Sequence[Outcome]) -> Detection | None:
-    """None for a player that does not look for corruption (it has no fast instance)."""
-    if "fast" not in outcomes[0].instances:
-        return None
-    rounds = [outcome.detected for outcome in outcomes if outcome.detected is not None]
-    median = float(np.median(rounds)) if rounds else None
-    return Detection(cell, share(len(rounds), len(outcomes)), median)
-
-
 def detections(cells: dict[Cell, list[Outcome]]) -> list[Detection]:
-    """Every cell of a player that looks for corruption."""
-    found = (detection(cell, outcomes) for cell, outcomes in cells.items())
-    return [row for row in found if row is not None]
+    """Every cell of a player that looks for corruption: it has a fast instance."""
+    found = []
+    for cell, outcomes in cells.items():
+        if "fast" in outcomes[0].instances:
+            rounds = [outcome.detected for outcome in outcomes if outcome.detected is not None]
+            median = float(np.median(rounds)) if rounds else None
+            found.append(Detection(cell, share(len(rounds), len(outcomes)), median))
+    return found

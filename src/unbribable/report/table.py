@@ -24,7 +24,7 @@ class Column(NamedTuple):
     def of(self, item: Any) -> Any:
         """What stands in the item's row; None for a number that there is not."""
         value = self.value(item) if callable(self.value) else attrgetter(self.value)(item)
-        return None if isinstance(value, float) and math.isnan(value) else value
+        return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, eq=False)

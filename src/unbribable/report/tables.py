@@ -147,7 +147,7 @@ class _Row:
 
     @cached_property
     def found(self) -> numbers.Detection | None:
-        return numbers.detection(self.cell, self.outcomes)
+        return next(iter(numbers.detections({self.cell: self.outcomes})), None)
 
     @property
     def held(self) -> float | None:

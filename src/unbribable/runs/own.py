@@ -1,7 +1,7 @@
 """Guests in a spec: classes and functions of the user's own, named by import path, `module:Name`."""
 
 import importlib
-import math
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,15 +66,14 @@ def resolve(kind: str) -> Callable[..., Any]:
     return function
 
 
-def read_plain(path: str, value: Any) -> Any:
-    """A guest's value as it is, if it is plain data: dates, NaN and infinity are refused."""
-    if isinstance(value, Mapping):
-        return {str(key): read_plain(f"{path}.{key}", part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [read_plain(f"{path}[{k}]", part) for k, part in enumerate(value)]
-    if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    raise ValueError(f"{path} must be words, finite numbers, true or false, got {path}={value!r}")
+def check_plain(path: str, value: Any) -> None:
+    """Refuse what JSON cannot say: dates, NaN and infinity."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{path} must be words, finite numbers, true or false, got {path}={value!r}"
+        ) from None
 
 
 def _check_origin(module_name: str) -> None:

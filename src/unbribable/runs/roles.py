@@ -11,7 +11,7 @@ from typing import Any
 
 from unbribable.model import checks
 from unbribable.runs.fields import Field, Fields, Plain, read_table
-from unbribable.runs.own import is_own, read_plain, resolve
+from unbribable.runs.own import check_plain, is_own, resolve
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,23 +103,24 @@ class Role:
                 found[name] = replace(field, default=default, key=field.key or name)
         return found
 
-    def _guest(self, path: str, kind: str, raw: Plain) -> dict[str, Any]:
+    def _guest(self, path: str, kind: str, raw: dict[str, Any]) -> dict[str, Any]:
         """The keys of a guest's table, checked against its signature."""
         try:
             signature = inspect.signature(resolve(kind))
         except ValueError as error:
             raise ValueError(f"{path}.kind: {error}") from error
-        plain = {key: read_plain(f"{path}.{key}", value) for key, value in raw.items()}
-        offered = [name for name in self.offered if name in signature.parameters and name not in plain]
+        for key, value in raw.items():
+            check_plain(f"{path}.{key}", value)
+        offered = [name for name in self.offered if name in signature.parameters and name not in raw]
         try:
-            signature.bind(*self.given, **dict.fromkeys(offered), **plain)
+            signature.bind(*self.given, **dict.fromkeys(offered), **raw)
         except TypeError as error:
             also = ", ".join((*self.given, *offered)) or "nothing"
             raise ValueError(
                 f"keys of {path} must be the arguments of {kind}{signature} ({also} given by the "
-                f"game), got {plain}: {error}"
+                f"game), got {raw}: {error}"
             ) from error
-        return plain
+        return raw
 
 
 @contextmanager
