@@ -238,7 +238,7 @@ def test_sweep_plays_a_damaged_run_again_and_says_so(spec, tmp_path):
     result = call("sweep", spec, "--out", out, "--serial")
     assert result.exit_code == 0
     assert "7 were there, 1 played" in result.stdout
-    assert f"played again: {victim}: this file is no record" in result.stdout
+    assert f"played again: {victim}: this file is not a record" in result.stdout
     victim.write_bytes(b"oops")
     data = plain(call("sweep", spec, "--out", out, "--serial", "--json"))
     assert (data["kept"], data["done"]) == (7, 1)

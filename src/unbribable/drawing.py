@@ -100,7 +100,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 def _plain_where_broken(drawn: Any) -> None:
-    """Words of a figure that are not the formula their dollar signs promise are drawn as they are."""
+    """Draw words as they are where their dollar signs do not enclose a valid formula."""
     from matplotlib.cbook import is_math_text
     from matplotlib.figure import Figure
     from matplotlib.mathtext import MathTextParser
@@ -144,7 +144,7 @@ def panel_grid(
 
 
 def label_outer(axes: "Sequence[Axes]", x: str, y: str) -> None:
-    """Name the axes once a column, at the lowest panel, and once a row, at the left one."""
+    """Name the axes once per column, at the lowest panel, and once per row, at the left one."""
     spec = axes[0].get_subplotspec()
     assert spec is not None
     n_columns = spec.get_gridspec().ncols
@@ -164,7 +164,7 @@ def add_height(figure: "Figure", n_lines: float) -> None:
 def legend_below(
     figure: "Figure", handles: Sequence[Any], labels: Sequence[str], note: str = ""
 ) -> "Legend":
-    """A legend under all panels, in as many columns as fit; the note tells what a band is."""
+    """A legend under all panels, in as many columns as fit; the note says what lines and bands are."""
     width = float(figure.get_size_inches()[0])
     longest = max((len(label) for label in labels), default=0)
     fitting = max(1, min(len(labels), int((width - 0.1) / (0.55 + 0.058 * longest))))
@@ -211,7 +211,7 @@ def round_axis(ax: "Axes", T: int) -> None:
 
 @styled
 def save(figure: "Figure", path: str | Path) -> list[Path]:
-    """Write PATH.png (200 dpi) and PATH.svg (a suffix .png or .svg is dropped); the files."""
+    """Write PATH.png (200 dpi) and PATH.svg (a suffix .png or .svg is dropped); returns both."""
     path = Path(path)
     if path.suffix in (".png", ".svg"):
         path = path.with_suffix("")

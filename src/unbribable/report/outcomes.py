@@ -81,7 +81,7 @@ class Outcome:
 
     seed: int
     file: Path | None
-    """Of the whole record."""
+    """Where the whole record is."""
     rounds: Ints
     """The rounds kept, (m,); the last one is T."""
     regret: Floats

@@ -32,7 +32,7 @@ def play_on_dask(
 
     Raises:
         ModuleNotFoundError: The extra is not installed; the message has the line that installs it.
-        ValueError: The scheduler's address is none.
+        ValueError: That is not the address of a scheduler.
         OSError: Nobody answers there.
         RuntimeError: The scheduler is gone.
     """

@@ -77,12 +77,12 @@ class Record:
 
         Raises:
             OSError: The file cannot be read.
-            ValueError: What it holds is damaged, or no record; the message says what is wrong.
+            ValueError: It is damaged or not a record; the message says what is wrong.
         """
         path = Path(path)
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe would wait, a device never end
-            raise ValueError(f"a record must be a file, got {path}, which is none")
+            raise ValueError(f"a record must be a file, got {path}, which is not one")
         if found.st_size > MAX_BYTES:
             raise ValueError(f"a record must have at most {MAX_BYTES} bytes, got {found.st_size}")
         packed = path.read_bytes()
@@ -92,7 +92,7 @@ class Record:
             _check(arrays, meta)
         except Exception as error:  # any of a dozen kinds: the bytes may be anything
             words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-            raise ValueError(f"this file is no record: {words}") from error
+            raise ValueError(f"this file is not a record: {words}") from error
         return cls(arrays, dict(meta))
 
 
@@ -123,11 +123,10 @@ def _unpacked(packed: bytes) -> dict[str, np.ndarray]:
 def _array(name: str, data: bytes) -> np.ndarray:
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
+    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in headers:
         raise ValueError(f"{name} must be of npy version 1 or 2, got {version}")
-    is_old = version == (1, 0)
-    read = np.lib.format.read_array_header_1_0 if is_old else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
+    shape, _, dtype = headers[version](file)
     claimed, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
     if claimed != there and not dtype.hasobject:
         raise ValueError(f"{name} must have the bytes its header claims, {claimed}, got {there}")
