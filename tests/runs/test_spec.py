@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from unbribable.decision.options import Options
 from unbribable.runs.experiment import key_of
-from unbribable.runs.kinds import ADVERSARY
+from unbribable.runs.kinds import ADVERSARY, PLAYER
+from unbribable.runs.roles import Role
 from unbribable.runs.spec import load_spec, read_spec
 from unbribable.world import adversaries
 
@@ -113,6 +115,11 @@ BAD = [
         changed("adversaries.0", {"kind": "hide_and_decoy", "radius": 9, "low": 0, "high": 1}),
         ValueError,
         ["adversaries[0]: a decoy must lie 18 from the maximiser"],
+    ),
+    (
+        changed("adversaries.0", {"kind": "subtraction", "scale": [], "height": 1}),
+        TypeError,
+        ["adversaries[0].scale must be a list that is not empty"],
     ),
     (changed("objective.kernel.lengthscale", 0), ValueError, ["objective.kernel.lengthscale must be"]),
     (changed("algorithms.1.revisit", -1), ValueError, ["algorithms[1].revisit must be", ">= 0"]),
@@ -302,3 +309,16 @@ def test_an_infinite_cap_is_plain_data():
     assert spec.c_max == "inf"
     assert spec.assumptions["c_max"] == "inf"
     assert keys(changed("c_max", "inf")) == keys(changed("c_max", math.inf))
+
+
+def test_a_kind_without_keywords_of_its_own_has_only_the_keys_of_its_signature():
+    class Plain:
+        def __init__(self, domain, assumptions, *, depth: int = 3, words: str, T: int, other: set = ()):
+            pass
+
+    role = Role(object, {"plain": Plain}, PLAYER.fields, PLAYER.supplied, keywords=Options)
+    assert role.read("p", {"kind": "plain", "words": "x"}) == {"kind": "plain", "depth": 3, "words": "x"}
+    with pytest.raises(ValueError, match=r"keys of p must be among 'depth', 'words', got p\.width"):
+        role.read("p", {"kind": "plain", "words": "x", "width": "exact"})
+    with pytest.raises(ValueError, match=r"p\.words must be given"):
+        role.read("p", {"kind": "plain"})

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from unbribable.model import checks
@@ -87,9 +88,9 @@ def truth(path: str, raw: Any) -> bool:
 
 def scale(path: str, raw: Any) -> float | list[float]:
     """A positive number, or a list with one per coordinate."""
-    if isinstance(raw, list):
-        return [checks.real(f"{path}[{k}]", entry, above=0.0) for k, entry in enumerate(raw)]
-    return checks.real(path, raw, above=0.0)
+    read = partial(checks.real, above=0.0)
+    value: float | list[float] = each(read)(path, raw) if isinstance(raw, list) else read(path, raw)
+    return value
 
 
 def each(read: Reader, *, or_one: bool = False, is_distinct: bool = False) -> Reader:

@@ -92,7 +92,8 @@ class Role:
     def _fields(self, kind: str) -> dict[str, Field]:
         """Parameter -> its field, with key and default filled in."""
         parameters = dict(inspect.signature(self.kinds[kind], eval_str=True).parameters)
-        if self.keywords is not None:
+        takes_keywords = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+        if takes_keywords and self.keywords is not None:
             parameters |= inspect.signature(self.keywords, eval_str=True).parameters
         found = {}
         for name, parameter in parameters.items():
