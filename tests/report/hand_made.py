@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from unbribable.decision.player import Promise
 from unbribable.runs.record import Record
 from unbribable.runs.simulate import is_promised
+from unbribable.theory.budgets import Budget
 
 
 def record(
@@ -46,7 +46,7 @@ def record(
     if C_assumed is not None:
         learner["C"] = C_assumed
     told = C_assumed or 0.0
-    allowed = {"fast": Promise(0.0), "slow": Promise(told, is_secret=True)}
+    allowed = {"fast": Budget(0.0, 0.1), "slow": Budget(told, 0.1, is_secret=True)}
     whole = {
         "format": 1,
         "T": T,
@@ -80,8 +80,8 @@ def record(
     }
     if promised is None:
         largest = float(columns["charge"].max())
-        promises = {label: allowed.get(label, Promise(told)) for label in instances}
-        promised = {label: is_promised(one, whole, largest) for label, one in promises.items()}
+        budgets = {label: allowed.get(label, Budget(told, 0.1)) for label in instances}
+        promised = {label: is_promised(one, whole, largest) for label, one in budgets.items()}
     return Record(columns, {"promised": promised, **whole})
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import law
-from unbribable.decision.player import Promise
 from unbribable.runs.simulate import is_promised, simulate
 from unbribable.runs.streams import STREAMS, generator, stream
+from unbribable.theory.budgets import Budget
 from unbribable.world.adversaries import Flip, InstanceTargeting, NoAdversary, RandomLies
 from unbribable.world.environment import Environment
 from unbribable.world.objectives import Objective
@@ -265,11 +265,11 @@ def test_a_learner_that_finds_out_warns_and_the_record_says_when():
 
 TRUE = {"algorithm": {"B": 2.0, "noise_std": 0.1, "c_max": 1.0, "beta": None}, "norm": 2.0}
 TRUE |= {"noise_std": 0.1, "C": 1.0, "threat": "weak"}
-OPEN, SECRET = Promise(1.0), Promise(1.0, is_secret=True)
+OPEN, SECRET = Budget(1.0, 0.1), Budget(0.3, 0.1, total=1.0, is_secret=True)
 PROMISES = [
     (OPEN, {}, True),
-    (Promise(0.5), {}, False),
-    (Promise(0.0), {"C": 0.0}, True),
+    (Budget(0.5, 0.1), {}, False),
+    (Budget(0.0, 0.1), {"C": 0.0}, True),
     (OPEN, {"norm": 2.1}, False),
     (OPEN, {"norm": None}, True),
     (OPEN, {"noise_std": 0.2}, False),
@@ -283,9 +283,9 @@ PROMISES = [
 ]
 
 
-@pytest.mark.parametrize(("promise", "changes", "expected"), PROMISES)
-def test_bounds_are_promised_where_their_assumptions_hold(promise, changes, expected):
-    assert is_promised(promise, {**TRUE, **changes}, largest=0.5) is expected
+@pytest.mark.parametrize(("budget", "changes", "expected"), PROMISES)
+def test_bounds_are_promised_where_their_assumptions_hold(budget, changes, expected):
+    assert is_promised(budget, {**TRUE, **changes}, largest=0.5) is expected
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.player import Promise
 from unbribable.decision.proposal import Atom
 from unbribable.decision.recommend import Guarantee, ValidBounds
 from unbribable.decision.rule import Rule
@@ -60,14 +59,13 @@ class FastSlowGPUCB(Algorithm):
         self.alpha = checks.real("alpha", alpha, above=1.8)
         self.with_all = checks.truth("with_all", with_all)
         self.p = self.draws[0][1]
-        self._budgets = fast_slow_budgets(assumptions, self.C, self.options.tail)
-        self.promises = {"fast": Promise(0.0), "slow": Promise(self.C, is_secret=True)}
+        self.budgets = fast_slow_budgets(assumptions, self.C, self.options.tail)
         self._begin()
 
     def _build(self) -> None:
         self._fast, self._slow, self._all = (
             self._new_instance(label, C=budget.C, delta=budget.delta)
-            for label, budget in self._budgets.items()
+            for label, budget in self.budgets.items()
         )
 
     @property
@@ -156,7 +154,7 @@ class FastSlowGPUCB(Algorithm):
         )
         if C is not None:
             raise ValueError(f"C must be left out, it is {self.C} by construction, got C={C}")
-        share = self._budgets["all"].delta
+        share = self.budgets["all"].delta
         budget = "with total corruption at most {C}"
         if threat == "strong":
             return Guarantee(threat, ("all",), 1.0 - share, f"against any adversary {budget}", self.C)

@@ -11,11 +11,11 @@ import numpy as np
 from unbribable.decision.draws import Seed
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import AssumptionsRefuted, Learning
-from unbribable.decision.player import Promise
 from unbribable.decision.proposal import Query, Reading
 from unbribable.decision.saving import check_identity, load_readings, saved
 from unbribable.model import checks
 from unbribable.model.checks import Floats
+from unbribable.theory.budgets import Budget
 
 __all__ = ["AssumptionsRefuted", "Learner"]
 
@@ -23,8 +23,8 @@ __all__ = ["AssumptionsRefuted", "Learner"]
 class Learner(Learning):
     """Abstract. Holds changing state: what was told, and the queries that are pending."""
 
-    promises: Mapping[str, Promise] = MappingProxyType({})
-    """What the bounds of an instance allow for, where that is not C."""
+    budgets: Mapping[str, Budget] = MappingProxyType({})
+    """What each instance allows for, where they do not all allow for C."""
 
     @property
     @abstractmethod

@@ -3,11 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model.checks import Floats, Ints
+from unbribable.theory.budgets import Budget
 
 Bounds = tuple[Floats, Floats]
 """Lower and upper bounds on f at the candidates, (n,) each."""
@@ -57,15 +58,6 @@ class Player(Protocol):
         return "No guarantee."
 
 
-class Promise(NamedTuple):
-    """Up to which corruption the bounds of an instance hold."""
-
-    C: float
-    """Total corruption of the game."""
-    is_secret: bool = False
-    """Whether they hold only if the adversary does not see the draw."""
-
-
 @dataclass(frozen=True, eq=False)
 class Details:
     """What a player may show of its inside, for the record. A game does not need any of it.
@@ -77,7 +69,7 @@ class Details:
     """The instances that a query may name."""
     instance_bounds: Callable[[], Mapping[str, Bounds]] = dict
     """Bounds of the instances that have any which only ever tighten: then the last ones tell all."""
-    promises: Mapping[str, Promise] = field(default_factory=dict)
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
     """What bounds of these instances allow for; bounds of others allow for the C of `knowledge`."""
     maximisers: Ints | None = None
     """Size of each instance's set of potential maximisers; always or never there."""

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.player import Bounds, Details, Player, Promise, check_player, details_of
+from unbribable.decision.player import Bounds, Details, Player, check_player, details_of
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.runs.record import FORMAT, Record
 from unbribable.runs.streams import generator
+from unbribable.theory.budgets import Budget
 from unbribable.world.environment import Environment
 
 _BELIEF = ("mu", "sigma", "width", "ucb", "lower", "upper")
@@ -117,23 +118,23 @@ class _Held:
         return bool(np.all((self._f <= upper + self._slack) & (self._f >= lower - self._slack)))
 
 
-def is_promised(promise: Promise, meta: Mapping[str, Any], largest: float) -> bool:
+def is_promised(budget: Budget, meta: Mapping[str, Any], largest: float) -> bool:
     """Whether everything that an instance's bounds rest on was true in the game.
 
     Args:
-        promise: The corruption that the bounds allow for.
+        budget: What the bounds allow for.
         meta: What the record says about the game: the truth, and what the player assumed.
         largest: The largest charge of a round.
     """
     assumed = {key: value for key, value in meta["algorithm"].items() if value is not None}
-    slack = 1e-9
+    slack, allowed = 1e-9, budget.C if budget.total is None else budget.total
     return bool(
         "beta" not in assumed  # a width set by hand promises nothing
         and (meta["norm"] is None or meta["norm"] <= assumed.get("B", math.inf) + slack)
         and meta["noise_std"] <= assumed.get("noise_std", math.inf) + slack
         and largest <= float(assumed.get("c_max", math.inf)) + slack
-        and meta["C"] <= promise.C + slack
-        and not (promise.is_secret and meta["threat"] == "strong" and meta["C"] > 0.0)
+        and meta["C"] <= allowed + slack
+        and not (budget.is_secret and meta["threat"] == "strong" and meta["C"] > 0.0)
     )
 
 
@@ -219,10 +220,8 @@ def _meta(
         "refuted": details.refuted,
         "covered": covered,
     }
-    told = Promise(meta["algorithm"].get("C") or 0.0)
-    promised = {
-        label: is_promised(details.promises.get(label, told), meta, largest) for label in covered
-    }
+    told = Budget(meta["algorithm"].get("C") or 0.0, delta=0.0)
+    promised = {label: is_promised(details.budgets.get(label, told), meta, largest) for label in covered}
     return {**meta, "promised": promised}
 
 
