@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.runs.builders import build_game
+from unbribable.runs.kinds import build_game
 from unbribable.runs.record import Record
 from unbribable.runs.simulate import simulate
 from unbribable.runs.spec import read_spec

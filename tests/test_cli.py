@@ -238,7 +238,7 @@ def test_sweep_plays_a_damaged_run_again_and_says_so(spec, tmp_path):
     result = call("sweep", spec, "--out", out, "--serial")
     assert result.exit_code == 0
     assert "7 were there, 1 played" in result.stdout
-    assert f"played again: {victim}: this file is no record" in result.stdout
+    assert f"played again: {victim}: this file is not a record" in result.stdout
     victim.write_bytes(b"oops")
     data = plain(call("sweep", spec, "--out", out, "--serial", "--json"))
     assert (data["kept"], data["done"]) == (7, 1)
@@ -263,9 +263,22 @@ def test_report_says_what_is_missing_and_what_to_do(spec, tmp_path, monkeypatch)
     assert f"a damaged {out / 'spec.json'}" in result.stderr
 
 
-def test_sweep_exits_with_1_and_names_the_file_of_each_run_that_failed(tmp_path):
+def test_sweep_refuses_a_spec_whose_games_cannot_be_built(tmp_path):
     path, out = tmp_path / "broken.toml", tmp_path / "out"
     path.write_text(SPEC.format(noise=0.0))
+    result = call("sweep", path, "--out", out, "--serial")
+    assert result.exit_code == 2
+    assert "adversaries[0]: noise_std must be finite and > 0, got noise_std=0.0" in result.stderr
+    assert not out.exists()
+
+
+def test_sweep_exits_with_1_and_names_the_file_of_each_run_that_failed(tmp_path, monkeypatch):
+    def falls(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("unbribable.world.adversaries.Silent.commit", falls)
+    path, out = tmp_path / "broken.toml", tmp_path / "out"
+    path.write_text(SPEC.format(noise=0.1))
     result = call("sweep", path, "--out", out, "--serial")
     assert result.exit_code == 1
     assert "4 failed" in result.stdout

@@ -1,13 +1,11 @@
 """How our figures look: sizes, colours that colour-blind readers tell apart, lines, legends, files."""
 
 import functools
-import itertools
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,17 +27,9 @@ _LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 _STYLE: dict[str, Any] = {
-    "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8.0,
     "axes.titlesize": 8.0,
-    "axes.labelsize": 8.0,
-    "figure.labelsize": 8.0,
-    "figure.titlesize": 8.0,
-    "legend.fontsize": 8.0,
-    "legend.title_fontsize": 8.0,
-    "xtick.labelsize": 8.0,
-    "ytick.labelsize": 8.0,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -57,22 +47,20 @@ _STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.handlelength": 2.4,
     "legend.columnspacing": 1.4,
-    "axes.unicode_minus": True,
-    "mathtext.fontset": "dejavusans",
     "svg.fonttype": "none",  # words stay words
     "svg.hashsalt": "unbribable",  # the same figure is the same file
     "savefig.dpi": DPI,
     "figure.constrained_layout.h_pad": 0.04,
     "figure.constrained_layout.w_pad": 0.04,
 }
+"""What differs from matplotlib's defaults."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class Look:
-    """How one algorithm is drawn, in every figure of a report."""
+class Look(NamedTuple):
+    """How one player is drawn, in every figure of a report."""
 
     colour: str
     line: Any
@@ -112,7 +100,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
 
 def _plain_where_broken(drawn: Any) -> None:
-    """Words of a figure that are not the formula their dollar signs promise are drawn as they are."""
+    """Draw words as they are where their dollar signs do not enclose a valid formula."""
     from matplotlib.cbook import is_math_text
     from matplotlib.figure import Figure
     from matplotlib.mathtext import MathTextParser
@@ -132,10 +120,10 @@ def _plain_where_broken(drawn: Any) -> None:
 
 def looks(labels: Iterable[str]) -> dict[str, Look]:
     """A colour, line and marker for each label; no two labels share all three (up to 35)."""
-    cycle = zip(
-        itertools.cycle(_COLOURS), itertools.cycle(_LINES), itertools.cycle(_MARKERS), strict=False
-    )
-    return {label: Look(*parts) for label, parts in zip(dict.fromkeys(labels), cycle, strict=False)}
+    return {
+        label: Look(_COLOURS[k % len(_COLOURS)], _LINES[k % len(_LINES)], _MARKERS[k % len(_MARKERS)])
+        for k, label in enumerate(dict.fromkeys(labels))
+    }
 
 
 def panel_grid(
@@ -156,7 +144,7 @@ def panel_grid(
 
 
 def label_outer(axes: "Sequence[Axes]", x: str, y: str) -> None:
-    """Name the axes once a column, at the lowest panel, and once a row, at the left one."""
+    """Name the axes once per column, at the lowest panel, and once per row, at the left one."""
     spec = axes[0].get_subplotspec()
     assert spec is not None
     n_columns = spec.get_gridspec().ncols
@@ -176,7 +164,7 @@ def add_height(figure: "Figure", n_lines: float) -> None:
 def legend_below(
     figure: "Figure", handles: Sequence[Any], labels: Sequence[str], note: str = ""
 ) -> "Legend":
-    """A legend under all panels, in as many columns as fit; the note tells what a band is."""
+    """A legend under all panels, in as many columns as fit; the note says what lines and bands are."""
     width = float(figure.get_size_inches()[0])
     longest = max((len(label) for label in labels), default=0)
     fitting = max(1, min(len(labels), int((width - 0.1) / (0.55 + 0.058 * longest))))
@@ -189,6 +177,19 @@ def legend_below(
     )
     legend.get_title().set_multialignment("center")
     return legend
+
+
+def named_once(
+    figure: "Figure", axes: "Sequence[Axes]", note: str = "", order: Sequence[str] = ()
+) -> None:
+    """A legend below that names everything drawn in the panels once, the labels of `order` first."""
+    handles: dict[str, Any] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    rank = {label: k for k, label in enumerate(order)}
+    labels = sorted(handles, key=lambda label: rank.get(label, len(rank)))
+    legend_below(figure, [handles[label] for label in labels], labels, note)
 
 
 def wrapped(text: str, inches: float) -> str:
@@ -210,7 +211,7 @@ def round_axis(ax: "Axes", T: int) -> None:
 
 @styled
 def save(figure: "Figure", path: str | Path) -> list[Path]:
-    """Write PATH.png (200 dpi) and PATH.svg (a suffix .png or .svg is dropped); the files."""
+    """Write PATH.png (200 dpi) and PATH.svg (a suffix .png or .svg is dropped); returns both."""
     path = Path(path)
     if path.suffix in (".png", ".svg"):
         path = path.with_suffix("")

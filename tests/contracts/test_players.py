@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS, PLAYERS
 from unbribable.decision.player import MEMBERS
-from unbribable.report.games import cell_of, reduced
+from unbribable.report.outcomes import cell_of, reduced
 from unbribable.world.adversaries import Flip
 from unbribable.world.objectives import figure_1
 
@@ -232,6 +232,7 @@ BAD = [
     (Changed(bounds=lambda: (np.zeros(3), np.ones(3))), ValueError, "30 of them, got bounds of shapes"),
     (Changed(knowledge={"a": {1}}), TypeError, "knowledge must be plain data or words, got .*set"),
     (Changed(knowledge={"a": np.inf}), TypeError, "knowledge must be plain data or words"),
+    (Changed(knowledge={"C": "much"}), TypeError, "C of knowledge must be a real number, got .*'much'"),
 ]
 
 
@@ -249,7 +250,7 @@ def test_a_player_may_be_any_class_with_the_seven_members() -> None:
     record = game(plain, T=3)
     assert record.meta["algorithm"]["C"] == 3.0
     assert record.meta["covered"] == {"main": True}
-    assert reduced(record).is_promised == {"main": True}
+    assert reduced(record).promised == {"main": True}
 
 
 @pytest.mark.parametrize(("told", "is_promised"), [(2.0, True), (1.9, False), (None, False)])
@@ -259,4 +260,4 @@ def test_bounds_of_any_player_are_promised_if_it_allows_for_the_corruption(
     """The true budget is 2."""
     boaster = Boaster(0.1)
     boaster.knowledge = {"C": told}  # type: ignore[assignment]
-    assert reduced(game(boaster, T=3)).is_promised == {"main": is_promised}
+    assert reduced(game(boaster, T=3)).promised == {"main": is_promised}

@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "world": {"model"},
     "runs": {"model", "theory", "decision", "world"},
     "practice": {"model", "theory", "decision"},
-    "report": {"model", "theory", "decision", "runs"},
+    "report": {"model", "runs"},
     "integrations": {"model", "theory", "decision", "practice"},
     "cli": {"model", "theory", "decision", "world", "runs", "practice", "report", "integrations"},
 }

@@ -3,6 +3,8 @@
 import numpy as np
 
 from unbribable.runs.record import Record
+from unbribable.runs.simulate import is_promised
+from unbribable.theory.budgets import Budget
 
 
 def record(
@@ -18,6 +20,7 @@ def record(
     instances=("main",),
     instance=None,
     covered=None,
+    promised=None,
     detected=None,
     certificate=0.5,
     simple=0.25,
@@ -26,6 +29,7 @@ def record(
 ):
     """A game with these instant regrets; f_max is 1."""
     T = len(regret)
+    covered = dict.fromkeys(instances, True) if covered is None else covered
     instant = np.asarray(regret, dtype=np.float64)
     columns = {
         "index": np.zeros(T, dtype=np.int64),
@@ -41,40 +45,44 @@ def record(
     learner = {"algorithm": kind, "delta": 0.1, "B": 2.0, "noise_std": 0.1, "c_max": 1.0, "beta": None}
     if C_assumed is not None:
         learner["C"] = C_assumed
-    return Record(
-        columns,
-        {
-            "format": 1,
+    told = C_assumed or 0.0
+    allowed = {"fast": Budget(0.0, 0.1), "slow": Budget(told, 0.1, is_secret=True)}
+    whole = {
+        "format": 1,
+        "T": T,
+        "seed": seed,
+        "algorithm": learner,
+        "instances": list(instances),
+        "objective": "bump",
+        "f_max": 1.0,
+        "best": 0,
+        "norm": 2.0,
+        "f_recommended": 1.0 - simple,
+        "certificate": certificate,
+        "adversary": "Liar",
+        "threat": "weak",
+        "C": C,
+        "noise_std": 0.1,
+        "detected": detected,
+        "covered": covered,
+        "run": {
+            "experiment": "by hand",
+            "algorithm": algorithm,
+            "adversary": adversary,
+            "objective": "bump",
+            "C": C,
+            "C_assumed": C_assumed,
             "T": T,
             "seed": seed,
-            "algorithm": learner,
-            "instances": list(instances),
-            "objective": "bump",
-            "f_max": 1.0,
-            "best": 0,
-            "norm": 2.0,
-            "f_recommended": 1.0 - simple,
-            "certificate": certificate,
-            "adversary": "Liar",
-            "threat": "weak",
-            "C": C,
-            "noise_std": 0.1,
-            "detected": detected,
-            "covered": dict.fromkeys(instances, True) if covered is None else covered,
-            "run": {
-                "experiment": "by hand",
-                "algorithm": algorithm,
-                "adversary": adversary,
-                "objective": "bump",
-                "C": C,
-                "C_assumed": C_assumed,
-                "T": T,
-                "seed": seed,
-                "key": "given by write",
-            },
-            **meta,
+            "key": "given by write",
         },
-    )
+        **meta,
+    }
+    if promised is None:
+        largest = float(columns["charge"].max())
+        budgets = {label: allowed.get(label, Budget(told, 0.1)) for label in instances}
+        promised = {label: is_promised(one, whole, largest) for label, one in budgets.items()}
+    return Record(columns, {"promised": promised, **whole})
 
 
 def write(directory, records):

@@ -4,8 +4,8 @@ import pytest
 from scipy.stats import binomtest
 
 from report.hand_made import record, write
-from unbribable.report.coverage import coverages, detections, share
-from unbribable.report.games import load
+from unbribable.report.numbers import coverages, detections, share
+from unbribable.report.outcomes import load
 
 FAST_SLOW = {
     "algorithm": "Fast-Slow",
@@ -32,7 +32,7 @@ def test_impossible_counts_are_refused(k, n):
 def test_coverage_counts_games_per_instance(tmp_path):
     covered = [{"fast": k > 2, "slow": True, "all": k != 0} for k in range(4)]
     records = [record([0.1], seed=k, covered=c, **FAST_SLOW) for k, c in enumerate(covered)]
-    rows = coverages(load(write(tmp_path, records)))
+    rows = coverages(load(write(tmp_path, records)).cells)
     assert [(row.instance, row.share.k, row.share.n) for row in rows] == [
         ("fast", 1, 4), ("slow", 4, 4), ("all", 3, 4),
     ]  # fmt: skip
@@ -46,7 +46,7 @@ def test_detections_and_false_alarms(tmp_path):
     clean = {**FAST_SLOW, "adversary": "none", "C": 0.0}
     records += [record([0.1], seed=k, **clean) for k in range(4)]
     records += [record([0.1], seed=0)]  # GP-UCB looks for nothing
-    no_alarm, row = detections(load(write(tmp_path, records)))
+    no_alarm, row = detections(load(write(tmp_path, records)).cells)
     assert (row.share.k, row.share.n, row.median_round) == (3, 4, 20.0)
     assert no_alarm.cell.setting.is_clean
     assert (no_alarm.share.k, no_alarm.median_round) == (0, None)

@@ -13,8 +13,8 @@ import pytest
 
 from unbribable.report import report
 from unbribable.report.figures import posterior_figures
-from unbribable.report.games import load, plan
-from unbribable.report.replay import replayed_panel
+from unbribable.report.outcomes import load, runs_of
+from unbribable.report.posterior import panel_of
 from unbribable.report.table import Table
 from unbribable.runs.record import Record
 from unbribable.runs.spec import read_spec
@@ -157,10 +157,10 @@ def test_out_and_baseline_are_the_callers_choice(made, tmp_path, monkeypatch):
 def test_a_replay_believes_what_the_game_believed(made):
     """Fast-Slow with its draws: the replayed learner asks exactly what the record says."""
     directory = made[0]
-    games = plan(directory)
+    runs = runs_of(directory)
     for cell, some in load(directory).cells.items():
         path = some[0].file
-        panel = replayed_panel(Record.load(path), games[path.stem], 20)
+        panel = panel_of(Record.load(path), runs[path.stem], 20)
         assert panel.t == 20
         assert len(panel.readings_x) == 20
         assert (panel.region is None) == cell.setting.is_clean
@@ -168,7 +168,7 @@ def test_a_replay_believes_what_the_game_believed(made):
 
 def test_a_replay_of_another_game_is_refused(made):
     directory = made[0]
-    games = plan(directory)
+    runs = runs_of(directory)
     cells = load(directory).cells
     (layered,) = [
         g
@@ -177,7 +177,7 @@ def test_a_replay_of_another_game_is_refused(made):
     ]
     record = Record.load(layered[0].file)
     with pytest.raises(ValueError, match="the record must be of this game"):
-        replayed_panel(record, games[layered[1].file.stem], 60)
+        panel_of(record, runs[layered[1].file.stem], 60)
 
 
 # --- records and labels that are not to be trusted ------------------------------------------------
@@ -243,7 +243,7 @@ def test_a_record_that_does_not_replay_costs_its_panel_alone(made, tmp_path):
     record = Record.load(games[0].file)
     columns = {**record.columns, "index": record.columns["index"] + 10_000}
     Record(columns, record.meta).save(games[0].file)
-    figures = posterior_figures(load(directory), plan(directory))
+    figures = posterior_figures(load(directory), runs_of(directory))
     captions = [caption for _, caption, _ in figures]
     assert "Left out, Robust (" in captions[0]
     assert "Left out" not in captions[1]
@@ -273,7 +273,7 @@ def test_without_matplotlib_the_message_is_the_line_that_installs_it(tmp_path):
         from unbribable.report import report
         from unbribable.report import plots
 
-        for call in (lambda: report(sys.argv[1]), lambda: plots.cumulative_regret({})):
+        for call in (lambda: report(sys.argv[1]), lambda: plots.regret({}, {})):
             try:
                 call()
             except ModuleNotFoundError as error:

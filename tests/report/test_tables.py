@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from report.hand_made import record, write
-from unbribable.report.games import load
+from unbribable.report.outcomes import load
 from unbribable.report.table import Table
 from unbribable.report.tables import all_tables
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.runs.builders import SqrtLog, build_game
-from unbribable.runs.kinds import build_candidates, build_objective, read_candidates, read_objective
-from unbribable.runs.liars import build_target, read_target
+from unbribable.runs.kinds import OBJECTIVE, SqrtLog, build_game, build_objective
+from unbribable.runs.places import build_candidates, build_target, read_candidates, read_target
 from unbribable.runs.play import play
 from unbribable.runs.spec import load_spec, read_spec
 from unbribable.world.objectives import Objective, figure_1
@@ -146,7 +145,7 @@ def test_candidates_fill_their_box(raw, shape):
     ids=lambda raw: f"{raw['kind']} {raw.get('name', '')}",
 )
 def test_every_kind_of_objective_is_built_the_same_way_twice(raw):
-    plain = read_objective("objective", raw)
+    plain = OBJECTIVE.read("objective", raw)
     one, two = build_objective(plain, 5), build_objective(plain, 5)
     assert np.array_equal(one.X, two.X)
     assert np.array_equal(one.f, two.f)

@@ -174,7 +174,7 @@ def test_a_table_may_say_itself_what_the_game_would_offer(folder):
 
 
 def test_an_adversary_is_given_the_objective_its_budget_and_a_seed_of_its_own(folder):
-    from unbribable.runs.builders import build_game
+    from unbribable.runs.kinds import build_game
 
     run = run_of(SPEC)
     with importable(run.folders):
@@ -287,7 +287,7 @@ BAD = [
         "algorithms[0] must not have C or C_factor: guests:Quiet takes no C",
     ),
     (changed(adversaries=[{**LIAR, "height": 2}]), "keys of adversaries[0] must be the arguments of"),
-    (changed(adversaries=[{"kind": "guests:Seer"}]), "adversaries[0].threat must be 'strong' for guest"),
+    (changed(adversaries=[{"kind": "guests:Seer"}]), "adversaries[0].threat must be 'strong' for Seer"),
     (changed(adversaries=[{"kind": "silent", "base": {"kind": "guests:No"}}]), "[0].base.kind: No must"),
     (changed(objective={"kind": "guests:slope", "m": 3}), "keys of objective must be the arguments of"),
     (changed(assumptions={"B": 2}), "assumptions.kernel must be given for objective.kind='guests:slo"),

@@ -236,7 +236,7 @@ def test_what_no_game_leaves_behind_is_refused_in_a_sentence(name, tmp_path):
         for member, data in ({"meta": words()} | COLUMNS | changes).items():
             if data is not None:
                 archive.writestr(f"{member}.npy", data)
-    with pytest.raises(ValueError, match="this file is no record: ") as caught:
+    with pytest.raises(ValueError, match="this file is not a record: ") as caught:
         Record.load(path)
     assert message in str(caught.value)
 
@@ -262,7 +262,7 @@ def test_a_bomb_whose_directory_lies_is_unpacked_no_further_than_it_says(tmp_pat
     path.write_bytes(path.read_bytes().replace(claim, (100).to_bytes(4, "little")))
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match=r"this file is no record: .*CRC"):
+        with pytest.raises(ValueError, match=r"this file is not a record: .*CRC"):
             Record.load(path)
         assert tracemalloc.get_traced_memory()[1] < size / 4
     finally:

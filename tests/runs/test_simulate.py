@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import law
-from unbribable.runs.simulate import simulate
+from unbribable.runs.simulate import is_promised, simulate
 from unbribable.runs.streams import STREAMS, generator, stream
+from unbribable.theory.budgets import Budget
 from unbribable.world.adversaries import Flip, InstanceTargeting, NoAdversary, RandomLies
 from unbribable.world.environment import Environment
 from unbribable.world.objectives import Objective
@@ -260,6 +261,52 @@ def test_a_learner_that_finds_out_warns_and_the_record_says_when():
         record = simulate(algorithm, world(RandomLies(std=9.0), f=f, C=1e4, c_max=math.inf), 100, 0)
     assert record.meta["refuted"] == algorithm.refuted is not None
     assert record.meta["certificate"] is None
+
+
+TRUE = {"algorithm": {"B": 2.0, "noise_std": 0.1, "c_max": 1.0, "beta": None}, "norm": 2.0}
+TRUE |= {"noise_std": 0.1, "C": 1.0, "threat": "weak"}
+OPEN, SECRET = Budget(1.0, 0.1), Budget(0.3, 0.1, total=1.0, is_secret=True)
+PROMISES = [
+    (OPEN, {}, True),
+    (Budget(0.5, 0.1), {}, False),
+    (Budget(0.0, 0.1), {"C": 0.0}, True),
+    (OPEN, {"norm": 2.1}, False),
+    (OPEN, {"norm": None}, True),
+    (OPEN, {"noise_std": 0.2}, False),
+    (OPEN, {"algorithm": {"c_max": 0.4}}, False),
+    (OPEN, {"algorithm": {"c_max": "inf"}}, True),
+    (OPEN, {"algorithm": {"beta": 2.0}}, False),
+    (OPEN, {"threat": "strong"}, True),
+    (SECRET, {}, True),
+    (SECRET, {"threat": "strong"}, False),
+    (SECRET, {"threat": "strong", "C": 0.0}, True),
+]
+
+
+@pytest.mark.parametrize(("budget", "changes", "expected"), PROMISES)
+def test_bounds_are_promised_where_their_assumptions_hold(budget, changes, expected):
+    assert is_promised(budget, {**TRUE, **changes}, largest=0.5) is expected
+
+
+@pytest.mark.parametrize(
+    ("who", "threat", "C", "kept"),
+    [
+        ("gp-ucb", "weak", 0.0, {"main"}),
+        ("gp-ucb", "weak", 1.0, set()),
+        ("robust", "strong", 4.0, {"main"}),
+        ("robust", "weak", 4.1, set()),
+        ("fast-slow", "weak", 0.0, {"fast", "slow", "all"}),
+        ("fast-slow", "weak", 3.0, {"slow", "all"}),
+        ("fast-slow", "strong", 3.0, {"all"}),
+        ("fast-slow", "weak", 4.1, set()),
+        ("layered", "weak", 2.0, {"layer-1", "layer-2", "layer-3", "layer-4", "layer-5"}),
+        ("layered", "weak", 4.1, {"layer-3", "layer-4", "layer-5"}),
+        ("layered", "strong", 2.0, set()),
+    ],
+)
+def test_a_record_says_which_bounds_were_promised(who, threat, C, kept):
+    record = game(who, "flip", threat, C=C)
+    assert record.meta["promised"] == {label: label in kept for label in record.meta["instances"]}
 
 
 # --- the door ---------------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from unbribable.decision.options import Options
 from unbribable.runs.experiment import key_of
-from unbribable.runs.liars import ADVERSARIES
+from unbribable.runs.kinds import ADVERSARY, PLAYER
+from unbribable.runs.roles import Role
 from unbribable.runs.spec import load_spec, read_spec
 from unbribable.world import adversaries
 
@@ -97,6 +99,30 @@ BAD = [
     (changed("adversaries.0.kind", "TopK"), ValueError, ["adversaries[0].kind", "'top_k'"]),
     (changed("adversaries.0.k", 3), ValueError, ["got adversaries[0].k", "'K'"]),
     (changed("adversaries.0", {"kind": "silent"}), ValueError, ["adversaries[0].base must be given"]),
+    (changed("adversaries.0.K", 0), ValueError, ["adversaries[0].K must be >= 1, got K=0"]),
+    (changed("adversaries.0.K", 1.5), TypeError, ["adversaries[0].K must be an integer"]),
+    (
+        changed("adversaries.0", {"kind": "silent", "base": {"kind": "top_k", "K": 0}}),
+        ValueError,
+        ["adversaries[0].base.K must be >= 1"],
+    ),
+    (
+        changed("adversaries.0", {"kind": "clipping", "target": {"centre": [0.1, 0.1], "side": 1}}),
+        ValueError,
+        ["adversaries[0].target.centre must have one number per axis (1)"],
+    ),
+    (
+        changed("adversaries.0", {"kind": "hide_and_decoy", "radius": 9, "low": 0, "high": 1}),
+        ValueError,
+        ["adversaries[0]: a decoy must lie 18 from the maximiser"],
+    ),
+    (
+        changed("adversaries.0", {"kind": "subtraction", "scale": [], "height": 1}),
+        TypeError,
+        ["adversaries[0].scale must be a list that is not empty"],
+    ),
+    (changed("objective.kernel.lengthscale", 0), ValueError, ["objective.kernel.lengthscale must be"]),
+    (changed("algorithms.1.revisit", -1), ValueError, ["algorithms[1].revisit must be", ">= 0"]),
     (
         changed("adversaries.0", {"kind": "silent", "base": {"kind": "region_subtraction"}}),
         ValueError,
@@ -185,9 +211,11 @@ def test_all_experiments_are_there():
 def test_every_adversary_can_be_named_in_a_spec_and_is_in_the_attacks_experiment():
     names = [name for name in adversaries.__all__ if name not in ("Adversary", "Observation", "View")]
     snake = {"".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:] for name in names}
-    assert snake - {"no_adversary"} | {"none"} == set(ADVERSARIES)
+    assert snake - {"no_adversary"} | {"none"} == set(ADVERSARY.kinds)
     (attacks,) = [path for path in EXPERIMENTS if path.stem == "attacks"]
-    assert {adversary.plain["kind"] for adversary in load_spec(attacks).adversaries} == set(ADVERSARIES)
+    assert {adversary.plain["kind"] for adversary in load_spec(attacks).adversaries} == set(
+        ADVERSARY.kinds
+    )
 
 
 def keys(raw):
@@ -281,3 +309,16 @@ def test_an_infinite_cap_is_plain_data():
     assert spec.c_max == "inf"
     assert spec.assumptions["c_max"] == "inf"
     assert keys(changed("c_max", "inf")) == keys(changed("c_max", math.inf))
+
+
+def test_a_kind_without_keywords_of_its_own_has_only_the_keys_of_its_signature():
+    class Plain:
+        def __init__(self, domain, assumptions, *, depth: int = 3, words: str, T: int, other: set = ()):
+            pass
+
+    role = Role(object, {"plain": Plain}, PLAYER.fields, PLAYER.supplied, keywords=Options)
+    assert role.read("p", {"kind": "plain", "words": "x"}) == {"kind": "plain", "depth": 3, "words": "x"}
+    with pytest.raises(ValueError, match=r"keys of p must be among 'depth', 'words', got p\.width"):
+        role.read("p", {"kind": "plain", "words": "x", "width": "exact"})
+    with pytest.raises(ValueError, match=r"p\.words must be given"):
+        role.read("p", {"kind": "plain"})

@@ -6,12 +6,14 @@ import json
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 
 import distributed
 import pytest
 
 from runs.sweeps import assert_same, records
 from unbribable.runs import cluster, play
+from unbribable.runs.record import Record
 from unbribable.runs.spec import read_spec
 from unbribable.runs.sweep import Tally, failures, sweep
 
@@ -74,6 +76,10 @@ def damage(path, how):
     if how == "another run's":
         other = next(other for other in sorted(path.parent.iterdir()) if other != path)
         path.write_bytes(other.read_bytes())
+    elif how == "an earlier release's":
+        record = Record.load(path)
+        del record.meta["promised"]
+        record.save(path)
     elif how == "one bit":
         middle = len(whole) // 2
         path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
@@ -82,7 +88,9 @@ def damage(path, how):
         path.write_bytes(broken[how])
 
 
-@pytest.mark.parametrize("how", ["cut off", "empty", "garbage", "one bit", "another run's"])
+@pytest.mark.parametrize(
+    "how", ["cut off", "empty", "garbage", "one bit", "another run's", "an earlier release's"]
+)
 def test_a_damaged_record_is_played_again_and_named(how, tmp_path):
     sweep(spec(1), tmp_path / "whole", serial=True)
     sweep(spec(1), tmp_path / "out", serial=True)
@@ -141,7 +149,7 @@ def test_a_damaged_list_of_runs_is_written_anew(text, tmp_path):
 
 def test_failures_of_runs_that_the_spec_no_longer_has_are_forgotten(tmp_path):
     silent = {"kind": "silent", "base": {"kind": "flip"}}
-    sweep(spec(1, noise_std=0.0, adversaries=[silent]), tmp_path, serial=True)
+    sweep(replace(spec(1, adversaries=[silent]), noise_std=0.0), tmp_path, serial=True)
     assert len(failures(tmp_path)) == 2
     assert sweep(spec(1, adversaries=[silent]), tmp_path, serial=True).failed == ()
     assert failures(tmp_path) == []
@@ -168,7 +176,7 @@ def test_a_full_disk_is_named_with_the_file_and_leaves_nothing_behind(tmp_path, 
 
 def test_a_run_that_fails_is_reported_with_its_spec_and_the_rest_goes_on(tmp_path):
     silent = {"kind": "silent", "base": {"kind": "flip"}}
-    broken = spec(1, noise_std=0.0, adversaries=[silent, {"kind": "none"}])
+    broken = replace(spec(1, adversaries=[silent, {"kind": "none"}]), noise_std=0.0)
     tally = sweep(broken, tmp_path, serial=True)
     assert (tally.done, len(tally.failed), tally.left) == (2, 2, 0)
     notes = failures(tmp_path)

@@ -11,7 +11,8 @@ from unbribable.cli.show import print_table
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel
-from unbribable.runs.kinds import build_candidates, build_kernel, read_candidates, read_kernel
+from unbribable.runs.kinds import KERNEL
+from unbribable.runs.places import build_candidates, read_candidates
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import (
     fast_slow_budgets,
@@ -44,7 +45,8 @@ def kernel_of(kind: str, lengthscale: float, smoothness: float) -> Kernel:
         "linear": {"scale": lengthscale},
     }
     table = tables.get(kind, {"lengthscale": lengthscale})
-    return build_kernel(read_kernel("kernel", {"kind": kind, **table}))
+    kernel: Kernel = KERNEL.build(KERNEL.read("kernel", {"kind": kind, **table}), {})
+    return kernel
 
 
 def grid(points: int, dimension: int, low: float, high: float, rounds: int) -> Floats:

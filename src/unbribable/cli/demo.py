@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.runs.builders import build_game
 from unbribable.runs.experiment import Run
+from unbribable.runs.kinds import build_game
 from unbribable.runs.play import play
 from unbribable.runs.record import Record
 from unbribable.runs.spec import read_spec
@@ -82,12 +82,11 @@ def play_demo(
 
 def draw(shown: dict[str, tuple[Run, Record]], out: Path) -> list[Path]:
     """The three panels after fifty rounds of the first seed, as PNG and SVG."""
-    from unbribable.report.plots import figure_1
-    from unbribable.report.replay import replayed_panel
+    from unbribable.report.posterior import figure_1, panel_of
 
     panels = {}
     for label, (run, record) in shown.items():
-        panel = replayed_panel(record, run.game, T_FIGURE)
+        panel = panel_of(record, run.game, T_FIGURE)
         assert panel is not None
         panels[label] = panel
     out.mkdir(parents=True, exist_ok=True)

@@ -104,7 +104,7 @@ def run(
       unbribable run experiments/figure1.toml --algorithm GP-UCB --seed 3
     """
     from unbribable.cli.run import run_from_flags, run_from_spec, summary
-    from unbribable.runs.play import check, play
+    from unbribable.runs.play import play
 
     wanted = {
         "algorithm": algorithm, "adversary": adversary, "objective": objective,
@@ -125,8 +125,6 @@ def run(
             given = {**wanted, "noise": noise, "threat": threat}
             flags = {k: defaults[k] if value is None else value for k, value in given.items()}
             chosen = run_from_flags(flags, settings or [])
-        if chosen.folders:
-            check(chosen.to_plain())
         if save is not None and not save.parent.is_dir():
             raise ValueError(f"--save must be in a directory that exists, got {save}")
     record = play(chosen.to_plain())

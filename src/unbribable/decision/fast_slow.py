@@ -59,13 +59,13 @@ class FastSlowGPUCB(Algorithm):
         self.alpha = checks.real("alpha", alpha, above=1.8)
         self.with_all = checks.truth("with_all", with_all)
         self.p = self.draws[0][1]
-        self._budgets = fast_slow_budgets(assumptions, self.C, self.options.tail)
+        self.budgets = fast_slow_budgets(assumptions, self.C, self.options.tail)
         self._begin()
 
     def _build(self) -> None:
         self._fast, self._slow, self._all = (
             self._new_instance(label, C=budget.C, delta=budget.delta)
-            for label, budget in self._budgets.items()
+            for label, budget in self.budgets.items()
         )
 
     @property
@@ -154,7 +154,7 @@ class FastSlowGPUCB(Algorithm):
         )
         if C is not None:
             raise ValueError(f"C must be left out, it is {self.C} by construction, got C={C}")
-        share = self._budgets["all"].delta
+        share = self.budgets["all"].delta
         budget = "with total corruption at most {C}"
         if threat == "strong":
             return Guarantee(threat, ("all",), 1.0 - share, f"against any adversary {budget}", self.C)

@@ -60,13 +60,13 @@ class LayeredGPUCB(Algorithm):
         self.draws = layer_probabilities(self.T)
         self.probabilities = np.array([probability for _, probability in self.draws])
         self.n_layers = len(self.draws)
-        self._budgets = layer_budgets(assumptions, self.T, self.options.tail)
+        self.budgets = layer_budgets(assumptions, self.T, self.options.tail)
         self._begin()
 
     def _build(self) -> None:
         self._layers: list[Instance] = [
             self._new_instance(label, C=budget.C, delta=budget.delta)
-            for label, budget in self._budgets.items()
+            for label, budget in self.budgets.items()
         ]
         self.maximisers: Bools = np.ones((self.n_layers, self.candidates.n), dtype=np.bool_)
         self._choices: list[tuple[int, float] | None] = [None] * self.n_layers

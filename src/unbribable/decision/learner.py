@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -14,12 +15,16 @@ from unbribable.decision.proposal import Query, Reading
 from unbribable.decision.saving import check_identity, load_readings, saved
 from unbribable.model import checks
 from unbribable.model.checks import Floats
+from unbribable.theory.budgets import Budget
 
 __all__ = ["AssumptionsRefuted", "Learner"]
 
 
 class Learner(Learning):
     """Abstract. Holds changing state: what was told, and the queries that are pending."""
+
+    budgets: Mapping[str, Budget] = MappingProxyType({})
+    """What each instance allows for, where they do not all allow for C."""
 
     @property
     @abstractmethod

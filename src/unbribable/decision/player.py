@@ -2,12 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model.checks import Floats, Ints
+from unbribable.theory.budgets import Budget
 
 Bounds = tuple[Floats, Floats]
 """Lower and upper bounds on f at the candidates, (n,) each."""
@@ -68,6 +69,8 @@ class Details:
     """The instances that a query may name."""
     instance_bounds: Callable[[], Mapping[str, Bounds]] = dict
     """Bounds of the instances that have any which only ever tighten: then the last ones tell all."""
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
+    """What bounds of these instances allow for; bounds of others allow for the C of `knowledge`."""
     maximisers: Ints | None = None
     """Size of each instance's set of potential maximisers; always or never there."""
     detected: int | None = None

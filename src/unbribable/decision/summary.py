@@ -53,6 +53,7 @@ def details(algorithm: "Algorithm") -> Details:
             label: (instance.lcb_bar, instance.ucb_bar)
             for label, instance in algorithm.instances.items()
         },
+        budgets=algorithm.budgets,
         maximisers=None if maximisers is None else maximisers.sum(axis=1),
         detected=algorithm.detected,
         refuted=algorithm.refuted,

@@ -1,15 +1,13 @@
 """Records of a sweep in, tables and figures out."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 from unbribable.drawing import require_matplotlib
 from unbribable.report.figures import all_figures, write_all
-from unbribable.report.games import Collection, load, plan
-from unbribable.report.regret import default_baseline
-from unbribable.report.table import Table, in_markdown
+from unbribable.report.outcomes import Collection, load, runs_of
+from unbribable.report.table import in_markdown
 from unbribable.report.tables import all_tables
 
 __all__ = ["report"]
@@ -21,7 +19,7 @@ _N_NAMED = 20
 def report(
     directory: str | Path, out: str | Path | None = None, baseline: str | None = None
 ) -> dict[str, Any]:
-    """Write the report of a sweep: report.md, a CSV file a table, figures as PNG and SVG.
+    """Write the report of a sweep: report.md, a CSV file per table, figures as PNG and SVG.
 
     Broken records are skipped, counted and named, and so are runs of the spec that have none.
 
@@ -41,22 +39,38 @@ def report(
         ModuleNotFoundError: matplotlib is not installed.
     """
     require_matplotlib()
+    directory = Path(directory)
     collection = load(directory)
-    baseline = default_baseline(collection) if baseline is None else baseline
+    baseline = collection.algorithms[0] if baseline is None else baseline
     tables = all_tables(collection, baseline)
-    folder = Path(directory) / "report" if out is None else Path(out)
+    folder = directory / "report" if out is None else Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    failed = sorted(path.stem for path in (Path(directory) / "failed").glob("*.json"))
-    if collection.n_runs is not None:
-        failed = sorted(set(failed) & set(collection.missing))
-    advice = _advice(collection, len(failed))
+    noted = {path.stem for path in (directory / "failed").glob("*.json")}
+    failed = sorted(noted if collection.n_runs is None else noted & set(collection.missing))
+    advice = None
+    if collection.missing:
+        advice = (
+            f"{len(collection.missing)} of the {collection.n_runs} runs of the spec are missing, "
+            f"{len(failed)} of them failed. Call unbribable sweep again with the same spec and "
+            "directory: it plays runs that have no file, and those whose file is damaged."
+        )
     files = [table.write_csv(folder / f"{table.name}.csv") for table in tables]
-    figures = write_all(all_figures(collection, plan(directory)), folder)
+    figures = write_all(all_figures(collection, runs_of(directory)), folder)
+    head = [
+        f"# Report: {directory.resolve().name}",
+        "",
+        f"{collection.n_games} games in {len(collection.cells)} cells "
+        f"({len(collection.algorithms)} algorithms, {len(collection.settings)} settings); "
+        f"{len(collection.skipped)} files skipped, {len(failed)} runs failed.",
+        "",
+        *([f"**{advice}**", ""] if advice else []),
+        *_skipped(collection),
+    ]
+    first, *others = (table.markdown() for table in tables)
+    words = [*head, first, "## Figures", "", *_pictures(figures), *others]
     text = folder / "report.md"
-    name = Path(directory).resolve().name
-    words = _markdown(name, collection, len(failed), advice, tables, figures)
-    text.write_text(words, encoding="utf-8")
-    files += [path for _, paths in figures for path in paths]
+    text.write_text("\n".join(words), encoding="utf-8")
+    files = [text, *files, *(path for _, paths in figures for path in paths)]
     data = {
         "directory": str(directory),
         "out": str(folder),
@@ -66,67 +80,30 @@ def report(
         "missing": list(collection.missing),
         "advice": advice,
         "n_skipped": len(collection.skipped),
-        "skipped": [{"file": skip.file, "reason": skip.reason} for skip in collection.skipped],
+        "skipped": [skip._asdict() for skip in collection.skipped],
         "failed": failed,
         "tables": {table.name: table.rows for table in tables},
-        "files": [str(text), *(str(path) for path in files)],
+        "files": [str(path) for path in files],
     }
-    plain: dict[str, Any] = json.loads(json.dumps(_without_nan(data), allow_nan=False))
+    plain: dict[str, Any] = json.loads(json.dumps(data, allow_nan=False))
     return plain
 
 
-def _markdown(
-    name: str,
-    collection: Collection,
-    n_failed: int,
-    advice: str | None,
-    tables: list[Table],
-    figures: list[tuple[str, list[Path]]],
-) -> str:
-    lines = [
-        f"# Report: {name}",
-        "",
-        f"{collection.n_games} games in {len(collection.cells)} cells "
-        f"({len(collection.algorithms)} algorithms, {len(collection.settings)} settings); "
-        f"{len(collection.skipped)} files skipped, {n_failed} runs failed.",
-        "",
-    ]
-    lines += [f"**{advice}**", ""] if advice else []
-    if collection.skipped:
-        lines += [
-            f"- skipped `{skip.file}`: {in_markdown(skip.reason)}"
-            for skip in collection.skipped[:_N_NAMED]
-        ]
-        more = len(collection.skipped) - _N_NAMED
-        lines += [f"- and {more} more", ""] if more > 0 else [""]
-    first, *others = tables
-    lines += [first.markdown(), "## Figures", ""]
+def _skipped(collection: Collection) -> list[str]:
+    """The files that were skipped, the first ones by name, as a list in Markdown."""
+    names = [f"- skipped `{skip.file}`: {in_markdown(skip.reason)}" for skip in collection.skipped]
+    more = [f"- and {len(names) - _N_NAMED} more"] if len(names) > _N_NAMED else []
+    return [*names[:_N_NAMED], *more, ""] if names else []
+
+
+def _pictures(figures: list[tuple[str, list[Path]]]) -> list[str]:
+    """The figures with their captions in Markdown; a caption alone where there is no figure."""
+    lines = []
     for caption, paths in figures:
         words = in_markdown(caption)
-        if not paths:
-            lines += [words, ""]
-            continue
-        png, svg = paths
-        lines += [f"![{words}]({png.name})", "", f"{words} ([SVG]({svg.name}))", ""]
-    lines += [table.markdown() for table in others]
-    return "\n".join(lines)
-
-
-def _advice(collection: Collection, n_failed: int) -> str | None:
-    """What to do about runs of the spec that are not in the report."""
-    if not collection.missing:
-        return None
-    return (
-        f"{len(collection.missing)} of the {collection.n_runs} runs of the spec are missing, "
-        f"{n_failed} of them failed. Call unbribable sweep again with the same spec and directory: "
-        "it plays runs that have no file, and those whose file is damaged."
-    )
-
-
-def _without_nan(value: Any) -> Any:
-    """Plain data with None where a number is not finite: JSON has no word for it."""
-    if isinstance(value, dict):
-        return {key: _without_nan(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        if paths:
+            png, svg = paths
+            lines += [f"![{words}]({png.name})", ""]
+            words = f"{words} ([SVG]({svg.name}))"
+        lines += [words, ""]
+    return lines

@@ -1,244 +1,220 @@
-"""A collection to the figures of a report: which panels there are, and in which file."""
+"""The figures of a report: which panels each has, and in which files they go."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.drawing import looks
-from unbribable.report import plots
-from unbribable.report.coverage import coverage, detection
-from unbribable.report.games import Cell, Collection, Game, Setting
-from unbribable.report.plots_inside import Plays
-from unbribable.report.posterior_panel import PosteriorPanel
-from unbribable.report.regret import Curve, curve, regret_curve, scalings, spent_curve
-from unbribable.report.replay import replayed_panel
+from unbribable.drawing import Look, looks, save
+from unbribable.report import numbers, plots
+from unbribable.report.outcomes import Cell, Collection, Outcome, Setting
+from unbribable.report.posterior import PosteriorPanel, draw_beliefs, panel_of
 from unbribable.runs.record import Record
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawn
 
-N_PANELS = 9
-"""At most that many in a figure; the rest goes into further figures."""
 N_BINS = 25
 T_POSTERIOR = 50
 """Rounds after which beliefs are shown, as in the paper's Figure 1."""
 N_POSTERIORS = 4
 """At most that many settings with a picture of the beliefs."""
 
-Named = tuple[str, str, "Figure | None"]
+Named = tuple[str, str, "Drawn | None"]
 """File name without suffix, caption, figure; no figure where the caption says why there is none."""
-V = TypeVar("V")
+Panels = Mapping[str, Any]
+"""Title -> what the panel shows."""
 
 
-def all_figures(
-    collection: Collection, plan: Mapping[str, dict[str, Any]] | None = None
-) -> Iterator[Named]:
-    """Every figure there is something to show in, one after another."""
-    yield from regret_figures(collection)
-    yield from scaling_figures(collection)
-    yield from spent_figures(collection)
-    yield from instance_figures(collection)
-    yield from maximiser_figures(collection)
-    yield from coverage_figures(collection)
-    if plan is not None:
-        yield from posterior_figures(collection, plan)
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A kind of figure: one for each function and horizon, in as many files as its panels need."""
+
+    name: str
+    """Of its files."""
+    caption: str
+    panels: Callable[[Collection, Sequence[Setting]], Mapping[str, Panels]]
+    """End of the name -> the panels of that figure."""
+    draw: "Callable[[Panels, Mapping[str, Look]], Drawn]"
+    settings: Callable[[Sequence[Setting]], list[Setting]] = list
+    """Which settings it shows."""
+    is_split: bool = True
+    """Whether functions and horizons have figures of their own."""
+    n_panels: int = 9
+    """At most; the others go into further files."""
+
+    def all(self, collection: Collection, look: Mapping[str, Look]) -> Iterator[Named]:
+        """Every figure of this kind that there is something to show in."""
+        chosen = self.settings(collection.settings)
+        groups = _by_horizon(chosen) if self.is_split else [("", "", chosen)]
+        for horizon, words, settings in groups:
+            for end, panels in self.panels(collection, settings).items():
+                for part, some in _parts(panels, self.n_panels):
+                    name = f"{self.name}{end}{horizon}{part}"
+                    yield name, f"{self.caption}{words}.", self.draw(some, look)
 
 
-def regret_figures(collection: Collection) -> Iterator[Named]:
-    """Cumulative regret: one figure a function and horizon, one panel an adversary and budget."""
-    look = looks(collection.algorithms)
-    for name, words, settings in _by_horizon(collection.settings):
-        panels = {
-            title_of(setting): _curves(collection.in_setting(setting), regret_curve)
-            for setting in settings
-        }
-        yield from (
-            (f"regret{name}{part}", f"Cumulative regret{words}.", plots.cumulative_regret(some, look))
-            for part, some in _parts(panels)
-        )
-
-
-def scaling_figures(collection: Collection) -> Iterator[Named]:
-    """Final regret against C and against T, where there are at least two values."""
-    look = looks(collection.algorithms)
-    for against in ("C", "T"):
-        panels: dict[str, list[Any]] = {}
-        has_objectives = len({setting.objective for setting in collection.settings}) > 1
-        for line in scalings(collection, against):
-            fixed = line.fixed
-            title = title_of(fixed) if against == "T" else f"{adversary_words(fixed)}, T = {fixed.T}"
-            panels.setdefault(f"{fixed.objective}: {title}" if has_objectives else title, []).append(
-                line
-            )
-        yield from (
-            (
-                f"regret_against_{against}{part}",
-                f"Final regret against {against} with fitted power laws.",
-                plots.regret_scaling(some, look),
-            )
-            for part, some in _parts(panels, 4)
-        )
-
-
-def spent_figures(collection: Collection) -> Iterator[Named]:
-    """Corruption spent over time, where somebody could lie."""
-    look = looks(collection.algorithms)
-    lied = [setting for setting in collection.settings if not setting.is_clean]
-    for name, words, settings in _by_horizon(_longest(lied)):
-        panels = {
-            title_of(setting): _curves(collection.in_setting(setting), spent_curve)
-            for setting in settings
-        }
-        budgets = {title_of(setting): setting.C for setting in settings}
-        yield from (
-            (
-                f"corruption{name}{part}",
-                f"Corruption spent{words}.",
-                plots.corruption_spent(some, budgets, look),
-            )
-            for part, some in _parts(panels)
-        )
-
-
-def instance_figures(collection: Collection) -> Iterator[Named]:
-    """Which instance learned, for learners with several of them."""
-    for name, words, settings in _by_horizon(_longest(collection.settings)):
-        groups: dict[tuple[str, ...], dict[str, tuple[Plays, int]]] = {}
-        for title, cell, games in _single(collection, settings):
-            if len(games[0].instances) > 1:
-                found = detection(cell, games)
-                plays = plays_of(games, found.median_round if found else None)
-                groups.setdefault(plays.labels, {})[title] = (plays, len(games))
-        for k, (labels, group) in enumerate(groups.items(), 1):
-            ours = {"layer-1": "layers", "fast": "fast_slow"}
-            kind = next((ours[label] for label in labels if label in ours), f"own_{k}")
-            for part, some in _parts(group):
-                panels = {title: plays for title, (plays, _) in some.items()}
-                n_seeds = max(n for _, n in some.values())
-                figure = plots.instances(panels, n_seeds=n_seeds)
-                yield f"instances_{kind}{name}{part}", f"Which instance learned{words}.", figure
-
-
-def maximiser_figures(collection: Collection) -> Iterator[Named]:
-    """Sizes of the sets of potential maximisers, for learners with layers."""
-    for name, words, settings in _by_horizon(_longest(collection.settings)):
-        panels = {
-            title: maximiser_curves(games)
-            for title, _, games in _single(collection, settings)
-            if games[0].maximisers is not None
-        }
-        yield from (
-            (f"maximisers{name}{part}", f"Potential maximisers left{words}.", plots.maximisers(some))
-            for part, some in _parts(panels)
-        )
-
-
-def coverage_figures(collection: Collection) -> Iterator[Named]:
-    """How often the bounds of every instance held, of players that claim any."""
-    for name, words, settings in _by_horizon(_longest(collection.settings)):
-        panels = {
-            title_of(setting): [
-                row
-                for cell, games in collection.cells.items()
-                if cell.setting == setting
-                for row in coverage(cell, games)
-            ]
-            for setting in settings
-        }
-        panels = {title: rows for title, rows in panels.items() if rows}
-        yield from (
-            (f"coverage{name}{part}", f"Coverage of the bounds{words}.", plots.coverage(some))
-            for part, some in _parts(panels, 6)
-        )
-
-
-def posterior_figures(
-    collection: Collection, plan: Mapping[str, dict[str, Any]], t: int = T_POSTERIOR
-) -> Iterator[Named]:
-    """What every learner believed after t rounds of its first seed, on a line, under attack."""
-    lied = _longest([setting for setting in collection.settings if not setting.is_clean])
-    for k, setting in enumerate(lied[:N_POSTERIORS], 1):
-        panels: dict[str, PosteriorPanel] = {}
-        seed = min(game.seed for games in collection.in_setting(setting).values() for game in games)
-        left_out = ""
-        for label, games in collection.in_setting(setting).items():
-            game = next((game for game in games if game.seed == seed), None)
-            if game is None or game.file is None or game.file.stem not in plan:
-                continue
-            try:
-                panel = replayed_panel(Record.load(game.file), plan[game.file.stem], t)
-            except (ValueError, LookupError, TypeError) as error:  # the rounds are not those of the game
-                left_out += f" Left out, {label} ({game.file.name}): {error}."
-                continue
-            if panel is not None:
-                panels[label] = panel
-        if not panels and left_out:
-            yield f"posterior_{k}", f"No beliefs for {title_of(setting)}.{left_out}", None
-        for part, some in _parts(panels):
-            caption = f"Beliefs after {min(t, setting.T)} rounds, seed {seed}: {title_of(setting)}."
-            caption += left_out
-            yield f"posterior_{k}{part}", caption, plots.posterior(some)
-
-
-def plays_of(games: Sequence[Game], detected: float | None, n_bins: int = N_BINS) -> Plays:
-    """Shares of the rounds of each bin, by instance; the last column is nobody."""
-    rounds = games[0].rounds
-    ends = np.unique(
-        np.linspace(0, len(rounds) - 1, min(n_bins, len(rounds)) + 1).round().astype(int)[1:]
-    )
-    edges = np.concatenate([[0], rounds[ends]])
-    total = np.sum([game.plays[ends] for game in games], axis=0)
-    counts = np.diff(total, axis=0, prepend=np.zeros((1, total.shape[1])))
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    return Plays(edges, (*games[0].instances, "nobody"), shares, detected)
-
-
-def maximiser_curves(games: Sequence[Game]) -> dict[str, Curve]:
-    """The size of each layer's set over the rounds."""
-    sizes = [game.maximisers for game in games if game.maximisers is not None]
-    return {
-        label: curve([size[:, k].astype(np.float64) for size in sizes], games[0].rounds)
-        for k, label in enumerate(games[0].instances)
-    }
-
-
-def adversary_words(setting: Setting) -> str:
-    """The adversary in a title."""
-    return "no adversary" if setting.adversary == "none" else setting.adversary
-
-
-def title_of(setting: Setting) -> str:
-    """The title of a setting's panel."""
-    told = f", C = {setting.told} assumed" if setting.told else ""
-    budget = "" if setting.is_clean and setting.adversary == "none" else f", C = {setting.C:g}"
-    return f"{adversary_words(setting)}{budget}{told}"
-
-
-def _single(
-    collection: Collection, settings: Sequence[Setting]
-) -> Iterator[tuple[str, Cell, list[Game]]]:
-    """The cells of the settings with a title each; those of a learner told nothing once, not often."""
-    titles = set()
-    for cell, games in collection.cells.items():
-        if cell.setting in settings:
-            setting = replace(cell.setting, told="") if cell.C_assumed is None else cell.setting
-            title = f"{cell.algorithm}\n{title_of(setting)}"
-            if title not in titles:
-                titles.add(title)
-                yield title, cell, games
-
-
-def _curves(games: Mapping[str, Sequence[Game]], reduce: Any) -> dict[str, Curve]:
-    return {label: reduce(some) for label, some in games.items()}
-
-
-def _longest(settings: Sequence[Setting]) -> list[Setting]:
+def longest(settings: Sequence[Setting]) -> list[Setting]:
     """The settings of each function's largest horizon: the shorter games look like their beginnings."""
     horizon = {s.objective: max(o.T for o in settings if o.objective == s.objective) for s in settings}
     return [setting for setting in settings if horizon[setting.objective] == setting.T]
+
+
+def attacked(settings: Sequence[Setting]) -> list[Setting]:
+    """The longest settings in which somebody could lie."""
+    return longest([setting for setting in settings if not setting.is_clean])
+
+
+def curve_panels(name: str, collection: Collection, settings: Sequence[Setting]) -> Mapping[str, Panels]:
+    """One panel per setting, one curve per player, and the budget."""
+    panels = {}
+    for setting in settings:
+        played = collection.in_setting(setting).items()
+        lines = {cell.algorithm: numbers.over_rounds(some, name) for cell, some in played}
+        panels[setting.title] = lines, setting.C
+    return {"": panels}
+
+
+def scaling_panels(
+    against: str, collection: Collection, settings: Sequence[Setting]
+) -> Mapping[str, Panels]:
+    """One panel per setting but for what the regret is drawn against."""
+    panels: dict[str, list[Any]] = {}
+    has_objectives = len({setting.objective for setting in settings}) > 1
+    for line in numbers.scalings(collection, against):
+        fixed = line.fixed
+        title = fixed.title if against == "T" else f"{fixed.adversary}, T = {fixed.T}"
+        title = f"{fixed.objective}: {title}" if has_objectives else title
+        panels.setdefault(title, []).append(line)
+    return {"": panels}
+
+
+def instance_panels(collection: Collection, settings: Sequence[Setting]) -> Mapping[str, Panels]:
+    """One panel per player with several instances; a figure for each list of instances."""
+    groups: dict[tuple[str, ...], dict[str, plots.Plays]] = {}
+    for title, cell, some in _once(collection, settings):
+        if len(some[0].instances) > 1:
+            groups.setdefault(some[0].instances, {})[title] = plays_of(cell, some)
+    ours = {"layer-1": "_layers", "fast": "_fast_slow"}
+    return {
+        next((ours[label] for label in labels if label in ours), f"_own_{k}"): panels
+        for k, (labels, panels) in enumerate(groups.items(), 1)
+    }
+
+
+def plays_of(cell: Cell, outcomes: Sequence[Outcome]) -> plots.Plays:
+    """Shares of the rounds of each bin, by instance; the last column is nobody."""
+    rounds, found = outcomes[0].rounds, numbers.detections({cell: list(outcomes)})
+    n_bins = min(N_BINS, len(rounds))
+    ends = np.unique(np.linspace(0, len(rounds) - 1, n_bins + 1).round().astype(int)[1:])
+    counts = np.diff(np.sum([o.plays[ends] for o in outcomes], axis=0), axis=0, prepend=0)
+    return plots.Plays(
+        edges=np.concatenate([[0], rounds[ends]]),
+        labels=(*outcomes[0].instances, "nobody"),
+        shares=counts / counts.sum(axis=1, keepdims=True),
+        detected=found[0].median_round if found else None,
+        n=len(outcomes),
+    )
+
+
+def maximiser_panels(collection: Collection, settings: Sequence[Setting]) -> Mapping[str, Panels]:
+    """One panel per player with layers: the size of each layer's set over the rounds."""
+    panels = {}
+    for title, _, some in _once(collection, settings):
+        sizes = [o.maximisers for o in some if o.maximisers is not None]
+        if sizes:
+            panels[title] = {
+                label: numbers.spread([size[:, k] for size in sizes], some[0].rounds)
+                for k, label in enumerate(some[0].instances)
+            }
+    return {"": panels}
+
+
+def coverage_panels(collection: Collection, settings: Sequence[Setting]) -> Mapping[str, Panels]:
+    """One panel per setting, one row per instance that claims bounds."""
+    panels = {s.title: numbers.coverages(collection.in_setting(s)) for s in settings}
+    return {"": {title: rows for title, rows in panels.items() if rows}}
+
+
+FIGURES = (
+    Figure("regret", "Cumulative regret", partial(curve_panels, "regret"), plots.regret),
+    *(
+        Figure(
+            f"regret_against_{against}",
+            f"Final regret against {against} with fitted power laws",
+            partial(scaling_panels, against),
+            plots.scaling,
+            is_split=False,
+            n_panels=4,
+        )
+        for against in "CT"
+    ),
+    Figure("corruption", "Corruption spent", partial(curve_panels, "spent"), plots.spent, attacked),
+    Figure("instances", "Which instance learned", instance_panels, plots.instances, longest),
+    Figure("maximisers", "Potential maximisers left", maximiser_panels, plots.maximisers, longest),
+    Figure("coverage", "Coverage of the bounds", coverage_panels, plots.coverage, longest, n_panels=6),
+)
+
+
+def all_figures(
+    collection: Collection, runs: Mapping[str, dict[str, Any]] | None = None
+) -> Iterator[Named]:
+    """Every figure there is something to show in, one after another."""
+    look = looks(collection.algorithms)
+    for figure in FIGURES:
+        yield from figure.all(collection, look)
+    if runs is not None:
+        yield from posterior_figures(collection, runs)
+
+
+def posterior_figures(
+    collection: Collection, runs: Mapping[str, dict[str, Any]], t: int = T_POSTERIOR
+) -> Iterator[Named]:
+    """What every player believed after t rounds of its first seed, on a line, under attack."""
+    for k, setting in enumerate(attacked(collection.settings)[:N_POSTERIORS], 1):
+        played = collection.in_setting(setting)
+        seed = min(outcome.seed for some in played.values() for outcome in some)
+        panels: dict[str, PosteriorPanel] = {}
+        left_out = ""
+        for cell, some in played.items():
+            file = next((outcome.file for outcome in some if outcome.seed == seed), None)
+            if file is None or file.stem not in runs:
+                continue
+            try:
+                panel = panel_of(Record.load(file), runs[file.stem], t)
+            except (ValueError, LookupError, TypeError) as error:  # the rounds are not those of the game
+                left_out += f" Left out, {cell.algorithm} ({file.name}): {error}."
+            else:
+                panels |= {} if panel is None else {cell.algorithm: panel}
+        if not panels and left_out:
+            yield f"posterior_{k}", f"No beliefs for {setting.title}.{left_out}", None
+        caption = f"Beliefs after {min(t, setting.T)} rounds, seed {seed}: {setting.title}.{left_out}"
+        for part, some_panels in _parts(panels, 9):
+            yield f"posterior_{k}{part}", caption, draw_beliefs(some_panels)
+
+
+def write_all(figures: Iterator[Named], folder: Path) -> list[tuple[str, list[Path]]]:
+    """Write the figures into the folder; caption and files of each (none where there is no figure)."""
+    return [
+        (caption, save(figure, folder / name) if figure is not None else [])
+        for name, caption, figure in figures
+    ]
+
+
+def _once(
+    collection: Collection, settings: Sequence[Setting]
+) -> Iterator[tuple[str, Cell, list[Outcome]]]:
+    """Titled cells of these settings. A player that is told no C appears once, not once per C told."""
+    titles = set()
+    for cell, outcomes in collection.cells.items():
+        setting = replace(cell.setting, told=()) if cell.C_assumed is None else cell.setting
+        title = f"{cell.algorithm}\n{setting.title}"
+        if cell.setting in settings and title not in titles:
+            titles.add(title)
+            yield title, cell, outcomes
 
 
 def _by_horizon(settings: Sequence[Setting]) -> Iterator[tuple[str, str, list[Setting]]]:
@@ -254,19 +230,9 @@ def _by_horizon(settings: Sequence[Setting]) -> Iterator[tuple[str, str, list[Se
         yield name, words, [s for s in settings if (s.objective, s.T) == (objective, T)]
 
 
-def _parts(panels: Mapping[str, V], size: int = N_PANELS) -> Iterator[tuple[str, dict[str, V]]]:
+def _parts(panels: Panels, size: int) -> Iterator[tuple[str, Panels]]:
     """The panels in figures of at most `size`, with the end of each file's name."""
     items = list(panels.items())
     for k in range(0, len(items), size):
         part = f"_{k // size + 1}" if len(items) > size else ""
         yield part, dict(items[k : k + size])
-
-
-def write_all(figures: Iterator[Named], folder: Path) -> list[tuple[str, list[Path]]]:
-    """Write the figures into the folder; caption and files of each (none where there is no figure)."""
-    from unbribable.drawing import save
-
-    return [
-        (caption, save(figure, folder / name) if figure is not None else [])
-        for name, caption, figure in figures
-    ]

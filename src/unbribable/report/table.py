@@ -2,17 +2,29 @@
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
-
-Row = dict[str, Any]
+from typing import Any, NamedTuple
 
 _FOLDED = ("objective", "T", "told")
 """Columns that Markdown names above the table where they are the same in all rows."""
-
 _FORMULA = ("=", "+", "-", "@")
+
+
+class Column(NamedTuple):
+    """A column: its name in data and CSV, its heading in Markdown, and how an item fills it."""
+
+    key: str
+    heading: str
+    value: str | Callable[[Any], Any]
+    """A dotted attribute of the item, or a function of it."""
+
+    def of(self, item: Any) -> Any:
+        """What stands in the item's row; None for a number that there is not."""
+        value = self.value(item) if callable(self.value) else attrgetter(self.value)(item)
+        return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +38,16 @@ class Table:
     """What the columns mean."""
     columns: dict[str, str]
     """Key in the rows and head in the CSV file -> head in Markdown."""
-    rows: list[Row]
+    rows: list[dict[str, Any]]
+
+    @classmethod
+    def of(
+        cls, name: str, title: str, note: str, columns: Sequence[Column], items: Iterable[Any]
+    ) -> "Table":
+        """One row per item."""
+        headings = {column.key: column.heading for column in columns}
+        rows = [{column.key: column.of(item) for column in columns} for item in items]
+        return cls(name, title, note, headings, rows)
 
     def write_csv(self, path: str | Path) -> Path:
         """Write all columns, numbers in full precision, empty where there is none.
@@ -42,19 +63,18 @@ class Table:
 
     def markdown(self) -> str:
         """Title, note and table; objective and T stand above it where they never change."""
-        folded = [
-            key for key in _FOLDED if key in self.columns and len({row[key] for row in self.rows}) == 1
-        ]
-        lines = [f"## {in_markdown(self.title)}", "", in_markdown(self.note)]
-        if folded and self.rows:
-            values = {self.columns[key]: self.rows[0][key] for key in folded}
-            same = ", ".join(f"{k} = {_words(v)}" for k, v in values.items() if v is not None)
-            lines += ["", f"In all rows: {same}."] if same else []
+        lines = [f"## {in_markdown(self.title)}", "", in_markdown(self.note), ""]
         if not self.rows:
-            return "\n".join([*lines, "", "Nothing to show.", ""])
-        keys = [key for key in self.columns if key not in folded]
-        is_number = {key: all(not isinstance(row[key], str | bool) for row in self.rows) for key in keys}
-        lines += ["", _line(self.columns[key] for key in keys)]
+            return "\n".join([*lines, "Nothing to show.", ""])
+        same = [key for key in _FOLDED if key in self.columns and len({r[key] for r in self.rows}) == 1]
+        first = {self.columns[key]: self.rows[0][key] for key in same}
+        words = ", ".join(
+            f"{head} = {_words(value)}" for head, value in first.items() if value is not None
+        )
+        lines += [f"In all rows: {words}.", ""] if words else []
+        keys = [key for key in self.columns if key not in same]
+        is_number = {key: not any(isinstance(row[key], str | bool) for row in self.rows) for key in keys}
+        lines += [_line(self.columns[key] for key in keys)]
         lines += [_line("---:" if is_number[key] else "---" for key in keys)]
         lines += [_line(_words(row[key]) for key in keys) for row in self.rows]
         return "\n".join([*lines, ""])
@@ -62,7 +82,7 @@ class Table:
 
 def _words(value: Any) -> str:
     """A value for readers: four digits, a dash for nothing."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"

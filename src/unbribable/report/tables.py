@@ -1,236 +1,165 @@
-"""The tables of a report: which rows and columns there are, and what they mean."""
+"""The tables of a report: which columns there are, and what they mean."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from unbribable.report.coverage import LEVEL, coverages, detection, detections, share
-from unbribable.report.games import Cell, Collection, Game, Setting
-from unbribable.report.regret import final_regret, paired, scalings, spread
-from unbribable.report.table import Row, Table
+from unbribable.report import numbers
+from unbribable.report.outcomes import Cell, Collection, Outcome
+from unbribable.report.table import Column, Table
+
+
+def _where(setting: str, algorithm: str) -> list[Column]:
+    """What every row begins with, given the item's attributes of these names."""
+    return [
+        Column("objective", "objective", f"{setting}.objective"),
+        Column("T", "T", f"{setting}.T"),
+        Column("adversary", "adversary", f"{setting}.adversary"),
+        Column("C", "C", f"{setting}.C"),
+        Column("told", "C told", f"{setting}.told_words"),
+        Column("algorithm", "algorithm", algorithm),
+    ]
+
+
+_OF_CELL = _where("cell.setting", "cell.algorithm")
+
+CELLS = [
+    *_OF_CELL,
+    Column("C_assumed", "C assumed", "cell.C_assumed"),
+    Column("n_seeds", "seeds", "regret.n"),
+    Column("regret_mean", "R_T mean", "regret.mean"),
+    Column("regret_standard_error", "± s.e.", "regret.standard_error"),
+    Column("regret_median", "median", "regret.median"),
+    Column("regret_worst", "worst seed", "regret.high"),
+    Column("simple_regret_mean", "simple regret", lambda row: row.mean("simple_regret")),
+    Column("certificate_mean", "certificate", lambda row: row.mean("certificate")),
+    Column("spent_mean", "C spent", lambda row: float(np.mean([o.spent[-1] for o in row.outcomes]))),
+    Column("detection_rate", "detected", lambda row: row.found and row.found.share.value),
+    Column("detection_round_median", "in round", lambda row: row.found and row.found.median_round),
+    Column("coverage", "bounds held", "held"),
+    Column("seconds_per_round", "s/round", lambda row: row.mean("seconds")),
+]
+_CELLS_NOTE = (
+    "R_T: cumulative regret after the last round (units of f): mean, standard error of the mean, "
+    "median and worst over seeds. Simple regret: f(x*) - f of the recommended point, mean; "
+    "certificate: the bound on it that the learner itself gives, mean (– where it gives none). "
+    "Detected: share of the games, with the median round. Bounds held: share of the games in "
+    "which the truth stayed inside the bounds of every instance whose assumptions were true."
+)
+
+PAIRED = [
+    *_where("setting", "algorithm"),
+    Column("n_seeds", "seeds", "difference.n"),
+    Column("difference_mean", "difference", "difference.mean"),
+    Column("difference_standard_error", "± s.e.", "difference.standard_error"),
+    Column("difference_median", "median", "difference.median"),
+    Column("difference_worst", "worst seed", "difference.high"),
+    Column("share_better", "better in", "share_better"),
+    Column("ratio", "ratio of means", "ratio"),
+]
+_PAIRED_NOTE = (
+    "R_T of the algorithm less R_T of {baseline} with the same seed (same function, same noise): "
+    "negative is better. Better in: share of the seeds. Ratio of means: R_T over the baseline's."
+)
+
+
+def _fixed(key: str) -> Column:
+    """The setting's C or T, unless that is what varies."""
+    return Column(key, key, lambda line: None if line.against == key else getattr(line.fixed, key))
+
+
+SLOPES = [
+    Column("against", "against", "against"),
+    *(_fixed(c.key) if c.key in ("C", "T") else c for c in _where("fixed", "algorithm")),
+    Column("slope", "slope", "fit.slope"),
+    Column("n_points", "points", "fit.n"),
+    Column("x_min", "from", lambda line: float(line.x.min())),
+    Column("x_max", "to", lambda line: float(line.x.max())),
+]
+_SLOPES_NOTE = (
+    "Mean R_T against C or T, by least squares in log-log: R_T grows like the variable to the "
+    "power of the slope. With two points the fit is exact and says nothing about its own error."
+)
+
+DETECTION = [
+    *_OF_CELL,
+    Column("n_seeds", "seeds", "share.n"),
+    Column("n_detected", "detected", "share.k"),
+    Column("rate", "rate", "share.value"),
+    Column("low", "from", "share.low"),
+    Column("high", "to", "share.high"),
+    Column("round_median", "median round", "median_round"),
+    Column("is_false_alarm", "false alarm", "cell.setting.is_clean"),
+]
+_DETECTION_NOTE = (
+    f"From, to: {numbers.LEVEL:.0%} Clopper-Pearson interval of the rate. "
+    "A detection is a false alarm where nobody could lie."
+)
+
+COVERAGE = [
+    *_OF_CELL,
+    Column("instance", "instance", "instance"),
+    Column("is_promised", "promised", "is_promised"),
+    Column("n_seeds", "seeds", "share.n"),
+    Column("n_covered", "covered", "share.k"),
+    Column("coverage", "coverage", "share.value"),
+    Column("low", "from", "share.low"),
+    Column("high", "to", "share.high"),
+    Column("promise", "at least", "promise"),
+]
+_COVERAGE_NOTE = (
+    "Covered: games in which the truth stayed inside the instance's bounds, everywhere and all "
+    f"the time. From, to: {numbers.LEVEL:.0%} Clopper-Pearson interval. Promised: the instance's "
+    "assumptions were true, so the coverage must be at least 1 - delta."
+)
 
 
 def all_tables(collection: Collection, baseline: str) -> list[Table]:
     """The tables of a report, in its order."""
+    cells = collection.cells
+    rows = [_Row(cell, outcomes) for cell, outcomes in cells.items()]
+    pairs, note = numbers.paired(collection, baseline), _PAIRED_NOTE.format(baseline=baseline)
+    lines = [line for against in "CT" for line in numbers.scalings(collection, against) if line.fit]
     return [
-        cells_table(collection),
-        paired_table(collection, baseline),
-        slopes_table(collection),
-        detection_table(collection),
-        coverage_table(collection),
+        Table.of("cells", "Regret by cell", _CELLS_NOTE, CELLS, rows),
+        Table.of("paired", f"Paired differences to {baseline}", note, PAIRED, pairs),
+        Table.of("slopes", "Growth of the regret", _SLOPES_NOTE, SLOPES, lines),
+        Table.of(
+            "detection", "Detection of corruption", _DETECTION_NOTE, DETECTION, numbers.detections(cells)
+        ),
+        Table.of(
+            "coverage", "Coverage of the bounds", _COVERAGE_NOTE, COVERAGE, numbers.coverages(cells)
+        ),
     ]
 
 
-def cells_table(collection: Collection) -> Table:
-    """One row a cell: regret, budget, detection, coverage, certificate, time."""
-    columns = {
-        **_setting_columns(),
-        "algorithm": "algorithm",
-        "C_assumed": "C assumed",
-        "n_seeds": "seeds",
-        "regret_mean": "R_T mean",
-        "regret_standard_error": "± s.e.",
-        "regret_median": "median",
-        "regret_worst": "worst seed",
-        "simple_regret_mean": "simple regret",
-        "certificate_mean": "certificate",
-        "spent_mean": "C spent",
-        "detection_rate": "detected",
-        "detection_round_median": "in round",
-        "coverage": "bounds held",
-        "seconds_per_round": "s/round",
-    }
-    note = (
-        "R_T: cumulative regret after the last round (units of f): mean, standard error of the mean, "
-        "median and worst over seeds. Simple regret: f(x*) - f of the recommended point, mean; "
-        "certificate: the bound on it that the learner itself gives, mean (– where it gives none). "
-        "Detected: share of the games, with the median round. Bounds held: share of the games in "
-        "which the truth stayed inside the bounds of every instance whose assumptions were true."
-    )
-    rows = [_cell_row(cell, games) for cell, games in collection.cells.items()]
-    return Table("cells", "Regret by cell", note, columns, rows)
+@dataclass(frozen=True)
+class _Row:
+    """A cell with what its row in the first table is worked out from."""
 
+    cell: Cell
+    outcomes: list[Outcome]
 
-def paired_table(collection: Collection, baseline: str) -> Table:
-    """One row a setting and algorithm: the difference to the baseline, by seed."""
-    columns = {
-        **_setting_columns(),
-        "algorithm": "algorithm",
-        "n_seeds": "seeds",
-        "difference_mean": "difference",
-        "difference_standard_error": "± s.e.",
-        "difference_median": "median",
-        "difference_worst": "worst seed",
-        "share_better": "better in",
-        "ratio": "ratio of means",
-    }
-    note = (
-        f"R_T of the algorithm less R_T of {baseline} with the same seed (same function, same noise): "
-        "negative is better. Better in: share of the seeds. Ratio of means: R_T over the baseline's."
-    )
-    rows = []
-    for row in paired(collection, baseline):
-        of = row.difference
-        rows.append(
-            {
-                **_setting_row(row.setting),
-                "algorithm": row.algorithm,
-                "n_seeds": of.n,
-                "difference_mean": of.mean,
-                "difference_standard_error": of.standard_error,
-                "difference_median": of.median,
-                "difference_worst": of.worst,
-                "share_better": row.share_better,
-                "ratio": row.ratio,
-            }
-        )
-    return Table("paired", f"Paired differences to {baseline}", note, columns, rows)
+    @cached_property
+    def regret(self) -> numbers.Spread:
+        return numbers.final_regret(self.outcomes)
 
+    @cached_property
+    def found(self) -> numbers.Detection | None:
+        return next(iter(numbers.detections({self.cell: self.outcomes})), None)
 
-def slopes_table(collection: Collection) -> Table:
-    """One row a fitted power law of the mean regret, against C or T."""
-    columns = {
-        "against": "against",
-        **_setting_columns(),
-        "algorithm": "algorithm",
-        "slope": "slope",
-        "n_points": "points",
-        "x_min": "from",
-        "x_max": "to",
-    }
-    note = (
-        "Mean R_T against C or T, by least squares in log-log: R_T grows like the variable to the "
-        "power of the slope. With two points the fit is exact and says nothing about its own error."
-    )
-    rows = []
-    for against in ("C", "T"):
-        for line in scalings(collection, against):
-            if line.fit is None:
-                continue
-            fixed = _setting_row(line.fixed)
-            fixed[against] = None  # it is what varies
-            rows.append(
-                {
-                    "against": against,
-                    **fixed,
-                    "algorithm": line.algorithm,
-                    "slope": line.fit.slope,
-                    "n_points": line.fit.n,
-                    "x_min": float(line.x.min()),
-                    "x_max": float(line.x.max()),
-                }
-            )
-    return Table("slopes", "Growth of the regret", note, columns, rows)
+    @property
+    def held(self) -> float | None:
+        """Share of the games with promises in which all of them were kept."""
+        promises = [
+            [o.covered[label] for label, is_promised in o.promised.items() if is_promised]
+            for o in self.outcomes
+        ]
+        kept = [all(promise) for promise in promises if promise]
+        return float(np.mean(kept)) if kept else None
 
-
-def detection_table(collection: Collection) -> Table:
-    """One row a cell of a learner that looks for corruption."""
-    columns = {
-        **_setting_columns(),
-        "algorithm": "algorithm",
-        "n_seeds": "seeds",
-        "n_detected": "detected",
-        "rate": "rate",
-        "low": "from",
-        "high": "to",
-        "round_median": "median round",
-        "is_false_alarm": "false alarm",
-    }
-    note = (
-        f"From, to: {LEVEL:.0%} Clopper-Pearson interval of the rate. "
-        "A detection is a false alarm where nobody could lie."
-    )
-    rows = [
-        {
-            **_setting_row(row.cell.setting),
-            "algorithm": row.cell.algorithm,
-            "n_seeds": row.share.n,
-            "n_detected": row.share.k,
-            "rate": row.share.value,
-            "low": row.share.low,
-            "high": row.share.high,
-            "round_median": row.median_round,
-            "is_false_alarm": row.cell.setting.is_clean,
-        }
-        for row in detections(collection)
-    ]
-    return Table("detection", "Detection of corruption", note, columns, rows)
-
-
-def coverage_table(collection: Collection) -> Table:
-    """One row an instance of a cell."""
-    columns = {
-        **_setting_columns(),
-        "algorithm": "algorithm",
-        "instance": "instance",
-        "is_promised": "promised",
-        "n_seeds": "seeds",
-        "n_covered": "covered",
-        "coverage": "coverage",
-        "low": "from",
-        "high": "to",
-        "promise": "at least",
-    }
-    note = (
-        "Covered: games in which the truth stayed inside the instance's bounds, everywhere and all "
-        f"the time. From, to: {LEVEL:.0%} Clopper-Pearson interval. Promised: the instance's "
-        "assumptions were true, so the coverage must be at least 1 - delta."
-    )
-    rows = [
-        {
-            **_setting_row(row.cell.setting),
-            "algorithm": row.cell.algorithm,
-            "instance": row.instance,
-            "is_promised": row.is_promised,
-            "n_seeds": row.share.n,
-            "n_covered": row.share.k,
-            "coverage": row.share.value,
-            "low": row.share.low,
-            "high": row.share.high,
-            "promise": 1.0 - row.delta if row.is_promised and row.delta is not None else None,
-        }
-        for row in coverages(collection)
-    ]
-    return Table("coverage", "Coverage of the bounds", note, columns, rows)
-
-
-def _cell_row(cell: Cell, games: Sequence[Game]) -> Row:
-    regret = final_regret(games)
-    found = detection(cell, games)
-    certificates = [game.certificate for game in games if game.certificate is not None]
-    promised = [
-        all(game.covered[label] for label in game.covered if game.is_promised[label])
-        for game in games
-        if any(game.is_promised.values())
-    ]
-    return {
-        **_setting_row(cell.setting),
-        "algorithm": cell.algorithm,
-        "C_assumed": cell.C_assumed,
-        "n_seeds": regret.n,
-        "regret_mean": regret.mean,
-        "regret_standard_error": regret.standard_error,
-        "regret_median": regret.median,
-        "regret_worst": regret.worst,
-        "simple_regret_mean": spread([game.simple_regret for game in games]).mean,
-        "certificate_mean": spread(certificates).mean if certificates else None,
-        "spent_mean": spread([float(game.spent[-1]) for game in games]).mean,
-        "detection_rate": found.share.value if found else None,
-        "detection_round_median": found.median_round if found else None,
-        "coverage": share(sum(promised), len(promised)).value if promised else None,
-        "seconds_per_round": float(np.mean([game.seconds for game in games])),
-    }
-
-
-def _setting_columns() -> dict[str, str]:
-    return {"objective": "objective", "T": "T", "adversary": "adversary", "C": "C", "told": "C told"}
-
-
-def _setting_row(setting: Setting) -> Row:
-    return {
-        "objective": setting.objective,
-        "T": setting.T,
-        "adversary": setting.adversary,
-        "C": setting.C,
-        "told": setting.told or None,
-    }
+    def mean(self, name: str) -> float | None:
+        """Over the seeds that have the number."""
+        values = [value for o in self.outcomes if (value := getattr(o, name)) is not None]
+        return float(np.mean(values)) if values else None

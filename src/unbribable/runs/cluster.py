@@ -32,7 +32,7 @@ def play_on_dask(
 
     Raises:
         ModuleNotFoundError: The extra is not installed; the message has the line that installs it.
-        ValueError: The scheduler's address is none.
+        ValueError: That is not the address of a scheduler.
         OSError: Nobody answers there.
         RuntimeError: The scheduler is gone.
     """
@@ -53,7 +53,8 @@ def play_on_dask(
                 stack.enter_context(cluster)
                 client = stack.enter_context(distributed.Client(cluster))
         else:
-            stack.enter_context(_quiet())
+            # Dask's own tracebacks of a lost connection: what they mean is raised.
+            stack.enter_context(distributed.utils.silence_logging_cmgr(logging.CRITICAL + 1))
             try:
                 client = stack.enter_context(distributed.Client(scheduler, timeout=20))
             except ValueError as error:
@@ -62,20 +63,6 @@ def play_on_dask(
                     f"got scheduler={scheduler!r}: {error}"
                 ) from error
         yield from _play(client, distributed.as_completed, runs, out)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Dask's own tracebacks of a lost connection off the terminal: what it means is raised."""
-    handlers = list(logging.getLogger("distributed").handlers)
-    before = [handler.level for handler in handlers]
-    for handler in handlers:
-        handler.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for handler, level in zip(handlers, before, strict=True):
-            handler.setLevel(level)
 
 
 @contextmanager

@@ -1,19 +1,20 @@
 """An experiment as frozen values, and the list of games it stands for."""
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from unbribable.runs.kinds import Plain
+from unbribable.runs.fields import Plain
 from unbribable.runs.own import guests_in
 from unbribable.runs.record import FORMAT
 
 
 @dataclass(frozen=True)
 class AlgorithmSpec:
-    """A learner with its label; `plain` is its kind and parameters without C."""
+    """A player with its label; `plain` is its kind and parameters without C."""
 
     label: str
     C: float | None
@@ -23,6 +24,11 @@ class AlgorithmSpec:
     needs_C: bool  # noqa: N815
     """Whether it is told how much corruption to expect."""
     plain: Plain
+
+    def table(self, budget: float) -> dict[str, Any]:
+        """What the player is built from, where the adversary's budget is this."""
+        told = budget if self.C is None else self.C
+        return {**self.plain, "C": told * self.C_factor} if self.needs_C else dict(self.plain)
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,6 @@ class Run:
     folders: tuple[str, ...] = ()
     """Where the user's own classes are imported from, if it names any."""
 
-    @classmethod
-    def of(cls, labels: dict[str, str], game: dict[str, Any], folders: tuple[str, ...] = ()) -> "Run":
-        """The run of a game, with its key."""
-        return cls(key_of(game), labels, game, folders if guests_in(game) else ())
-
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
         plain = {"key": self.key, "labels": self.labels, "game": self.game}
@@ -69,47 +70,47 @@ class Spec:
     seeds: tuple[int, ...]
     noise_std: float
     c_max: float | str
+    budgets: tuple[float, ...]
     objective: Plain
     objective_label: str
     assumptions: Plain
     algorithms: tuple[AlgorithmSpec, ...]
     adversaries: tuple[AdversarySpec, ...]
-    budgets: tuple[float, ...]
     folders: tuple[str, ...] = ()
     """Where the user's own classes are imported from."""
 
+    @property
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """What the runs differ by, in their order: whole comparisons, seed after seed."""
+        return {
+            "seeds": self.seeds,
+            "T": self.T,
+            "adversaries": self.adversaries,
+            "algorithms": self.algorithms,
+            "budgets": self.budgets or (0.0,),
+        }
+
     def runs(self) -> tuple[Run, ...]:
-        """Every game once, seed after seed, so that an interrupted sweep has whole comparisons.
+        """Every game once.
 
         Raises:
             ValueError: Two labels stand for one and the same game.
         """
         found: dict[str, Run] = {}
-        for run in self._cells():
+        for run in itertools.starmap(self.run, itertools.product(*self.axes.values())):
             known = found.setdefault(run.key, run)
             if known.labels != run.labels:
+                one, two = ("{algorithm!r} / {adversary!r}".format(**r.labels) for r in (known, run))
                 raise ValueError(
-                    "labels must stand for different games, got one game for "
-                    f"{_pair(known)} and {_pair(run)}"
+                    f"labels must stand for different games, got one game for {one} and {two}"
                 )
         return tuple(found.values())
 
-    def _cells(self) -> Iterator[Run]:
-        for seed in self.seeds:
-            for T in self.T:
-                for adversary in self.adversaries:
-                    for algorithm in self.algorithms:
-                        for budget in self.budgets or (0.0,):
-                            yield self._run(seed, T, adversary, algorithm, budget)
-
-    def _run(
+    def run(
         self, seed: int, T: int, adversary: AdversarySpec, algorithm: AlgorithmSpec, budget: float
     ) -> Run:
+        """The run of one cell and seed."""
         is_clean = adversary.plain["kind"] == "none"
-        learner = dict(algorithm.plain)
-        if algorithm.needs_C:
-            told = budget if algorithm.C is None else algorithm.C
-            learner["C"] = told * algorithm.C_factor
         game = {
             "format": FORMAT,
             "seed": seed,
@@ -120,7 +121,7 @@ class Spec:
             "noise_std": self.noise_std,
             "objective": dict(self.objective),
             "assumptions": dict(self.assumptions),
-            "algorithm": learner,
+            "algorithm": algorithm.table(budget),
             "adversary": dict(adversary.plain),
         }
         labels = {
@@ -129,14 +130,10 @@ class Spec:
             "adversary": adversary.label,
             "objective": self.objective_label,
         }
-        return Run.of(labels, game, self.folders)
+        return Run(key_of(game), labels, game, self.folders if guests_in(game) else ())
 
 
 def key_of(game: Mapping[str, Any]) -> str:
     """The first 16 hex digits of the SHA-256 of the game's canonical JSON."""
     canonical = json.dumps(game, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
-
-def _pair(run: Run) -> str:
-    return f"{run.labels['algorithm']!r} / {run.labels['adversary']!r}"

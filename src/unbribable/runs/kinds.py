@@ -1,218 +1,259 @@
-"""What a spec can name on the side of truth: kernels, candidates, objectives; keys and construction."""
+"""What a spec can name: kernels, objectives, adversaries and players. A new kind is one more line."""
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
+from unbribable.decision.draws import Seed
+from unbribable.decision.fast_slow import FastSlowGPUCB
+from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.layered import LayeredGPUCB
+from unbribable.decision.options import Options
+from unbribable.decision.player import Player, check_player
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential
-from unbribable.runs import fields, own
-from unbribable.runs.fields import Field, Fields, Reader, fields_of, read_kind, read_table
+from unbribable.model.domain import Grid
+from unbribable.model.kernels import Kernel, Linear, Matern, Scale, SquaredExponential
+from unbribable.runs import fields, places
+from unbribable.runs.fields import Field, Fields, Plain, read_table
+from unbribable.runs.own import is_own
+from unbribable.runs.roles import Role
 from unbribable.runs.streams import generator, stream
+from unbribable.theory.assumptions import Assumptions
+from unbribable.world import adversaries as liars
 from unbribable.world import objectives
+from unbribable.world.adversaries import Adversary
+from unbribable.world.environment import Environment
 from unbribable.world.named_functions import TEST_FUNCTIONS
 from unbribable.world.objectives import Objective
 
-Plain = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What a spec writes about one kind of thing, and what becomes of it."""
-
-    keys: Fields
-    build: Callable[..., Any]
-
-    @classmethod
-    def of(cls, build: Callable[..., Any], **readers: Reader) -> "Kind":
-        """A kind whose keys are arguments of `build`, with the defaults they have there."""
-        return cls(fields_of(build, **readers), build)
-
-
-def rest(plain: Plain) -> dict[str, Any]:
-    """Everything but the kind."""
-    return {key: value for key, value in plain.items() if key != "kind"}
-
-
-def keys_of(kinds: Mapping[str, Kind]) -> dict[str, Fields]:
-    """Kind -> its keys."""
-    return {name: kind.keys for name, kind in kinds.items()}
-
-
-# --- kernels and candidates --------------------------------------------------------------------
-
-KERNELS = {
-    "squared_exponential": Kind.of(SquaredExponential, lengthscale=fields.scale),
-    "matern": Kind.of(Matern, nu=fields.number(above=0.0), lengthscale=fields.scale),
-    "linear": Kind.of(Linear, scale=fields.scale),
+_SIMPLE: dict[Any, Field] = {
+    float: Field(checks.real),
+    int: Field(fields.whole),
+    bool: Field(fields.truth),
+    str: Field(fields.text),
+    Scale: Field(fields.scale),
 }
+"""Types that stand in TOML as they are; their limits are checked by the constructors."""
 
-
-def read_kernel(path: str, raw: Any) -> dict[str, Any]:
-    """A kernel's table, checked."""
-    return read_kind(path, raw, keys_of(KERNELS), own.KERNEL)
-
-
-def build_kernel(plain: Plain) -> Kernel:
-    """The kernel a table describes."""
-    if own.is_own(plain["kind"]):
-        return own.build_own(plain, Kernel)  # type: ignore[type-abstract]
-    kernel: Kernel = KERNELS[plain["kind"]].build(**rest(plain))
-    return kernel
-
-
-def grid_points(low: list[float], high: list[float], n: list[int], seed: int) -> Floats:
-    """n[k] equidistant values on axis k, every combination of them; the first axis moves slowest."""
-    axes = [np.linspace(*limits) for limits in zip(low, high, n, strict=True)]
-    return np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
-
-
-def sobol_points(low: list[float], high: list[float], n: list[int], seed: int) -> Floats:
-    """The first n points of the Sobol sequence, the same for every seed."""
-    (size,) = n
-    unit = qmc.Sobol(len(low), scramble=False).random_base2(max(0, math.ceil(math.log2(size))))[:size]
-    points: Floats = np.asarray(low) + unit * (np.asarray(high) - np.asarray(low))
-    return points
-
-
-def uniform_points(low: list[float], high: list[float], n: list[int], seed: int) -> Floats:
-    """n points drawn anew for every seed, on a stream of their own."""
-    (size,) = n
-    rng = np.random.default_rng(stream(seed, "objective").spawn(1)[0])
-    return rng.uniform(low, high, size=(size, len(low)))
-
-
-CANDIDATES: dict[str, Callable[..., Floats]] = {
-    "grid": grid_points,
-    "sobol": sobol_points,
-    "uniform": uniform_points,
-}
-
-
-def read_candidates(path: str, raw: Any) -> dict[str, Any]:
-    """A table of candidates: kind, n (a grid: per axis), low and high (numbers or one per axis)."""
-    limits = {"low": Field(fields.numbers(), [0.0]), "high": Field(fields.numbers(), [1.0])}
-    plain = read_table(path, raw, {**_HOW_MANY, **limits})
-    is_grid = plain["kind"] == "grid"
-    d = max(len(plain["low"]), len(plain["high"]), len(plain["n"]) if is_grid else 1)
-    for key in ("low", "high", "n") if is_grid else ("low", "high"):
-        plain[key] = _per_axis(f"{path}.{key}", plain[key], d)
-    if not is_grid:
-        _per_axis(f"{path}.n", plain["n"], 1)
-    for k, (low, high) in enumerate(zip(plain["low"], plain["high"], strict=True)):
-        if low >= high:
-            raise ValueError(f"{path}.high must be > low, got low={low} and high={high} on axis {k}")
-    return plain
-
-
-def _counts(path: str, raw: Any) -> list[int]:
-    counts: list[int] = fields.each(fields.integer(1))(path, raw if isinstance(raw, list) else [raw])
-    return counts
-
-
-_HOW_MANY = {"kind": Field(fields.word(*CANDIDATES), "grid"), "n": Field(_counts)}
-
-
-def build_candidates(plain: Plain, seed: int) -> Floats:
-    """The candidates a table describes, (n, d)."""
-    return CANDIDATES[plain["kind"]](**rest(plain), seed=seed)
-
-
-def _per_axis(path: str, values: list[Any], d: int) -> list[Any]:
-    if len(values) not in (1, d):
-        raise ValueError(f"{path} must be one number, or one per axis ({d}), got {path}={values}")
-    return values * d if len(values) == 1 else values
-
+KERNEL = Role(
+    Kernel, {"squared_exponential": SquaredExponential, "matern": Matern, "linear": Linear}, _SIMPLE
+)
 
 # --- objectives --------------------------------------------------------------------------------
 
 
-def _random_rkhs(plain: Plain, seed: int) -> Objective:
-    kernel, X = build_kernel(plain["kernel"]), build_candidates(plain["candidates"], seed)
-    rng = generator(seed, "objective")
-    return objectives.random_rkhs(kernel, X, rng, norm=plain["norm"], n_centres=plain["n_centres"])
+def lower_bound(kernel: Kernel, n: int = 100, which: int = 0) -> Objective:
+    """One of the pair of functions of the lower bound, on n points of [0, 1]."""
+    if which not in (0, 1):
+        raise ValueError(f"which must be 0 or 1, got which={which}")
+    X = np.linspace(0.0, 1.0, checks.integer("n", n, at_least=2))[:, None]
+    return objectives.lower_bound_pair(kernel, X)[which]
 
 
-def _gp_draw(plain: Plain, seed: int) -> Objective:
-    kernel, X = build_kernel(plain["kernel"]), build_candidates(plain["candidates"], seed)
-    return objectives.gp_draw(kernel, X, generator(seed, "objective"))
+def named_function(name: str, candidates: dict[str, Any], game_seed: int) -> Objective:
+    """A test function on candidates of its own domain."""
+    function = TEST_FUNCTIONS[checks.choice("name", name, tuple(TEST_FUNCTIONS))]
+    table = {**candidates, "low": list(function.low), "high": list(function.high)}
+    if table["kind"] == "grid":
+        table["n"] = places.per_axis("candidates.n", table["n"], function.d)
+    return function.on(places.build_candidates(table, game_seed))
 
 
-def _lower_bound(plain: Plain, seed: int) -> Objective:
-    X = np.linspace(0.0, 1.0, plain["n"])[:, None]
-    return objectives.lower_bound_pair(build_kernel(plain["kernel"]), X)[plain["which"]]
-
-
-def _test_function(plain: Plain, seed: int) -> Objective:
-    function = TEST_FUNCTIONS[plain["name"]]
-    candidates = {**plain["candidates"], "low": list(function.low), "high": list(function.high)}
-    if candidates["kind"] == "grid":
-        candidates["n"] = _per_axis("objective.candidates.n", candidates["n"], function.d)
-    return function.on(build_candidates(candidates, seed))
-
-
-def _which(path: str, raw: Any) -> int:
-    if raw not in (0, 1) or isinstance(raw, bool):
-        raise ValueError(f"{path} must be 0 or 1, got {path}={raw!r}")
-    return int(raw)
-
-
-_KERNEL_SUM = {"kernel": Field(read_kernel), "candidates": Field(read_candidates)}
-
-OBJECTIVES = {
-    "random_rkhs": Kind(
-        {
-            **_KERNEL_SUM,
-            **fields_of(
-                objectives.random_rkhs, norm=fields.number(above=0.0), n_centres=fields.integer(1)
-            ),
-        },
-        _random_rkhs,
-    ),
-    "gp_draw": Kind(_KERNEL_SUM, _gp_draw),
-    "figure_1": Kind(
-        fields_of(objectives.figure_1, n=fields.integer(2)),
-        lambda plain, seed: objectives.figure_1(plain["n"]),
-    ),
-    "lower_bound": Kind(
-        {
-            "kernel": Field(read_kernel),
-            "n": Field(fields.integer(2), 100),
-            "which": Field(_which, 0),
-        },
-        _lower_bound,
-    ),
-    "test_function": Kind(
-        {
-            "name": Field(fields.word(*TEST_FUNCTIONS)),
-            "candidates": Field(lambda path, raw: read_table(path, raw, _HOW_MANY)),
-        },
-        _test_function,
-    ),
-}
-
-
-def read_objective(path: str, raw: Any) -> dict[str, Any]:
-    """An objective's table, checked."""
-    return read_kind(path, raw, keys_of(OBJECTIVES), own.OBJECTIVE)
+OBJECTIVE = Role(
+    Objective,
+    {
+        "random_rkhs": objectives.random_rkhs,
+        "gp_draw": objectives.gp_draw,
+        "figure_1": objectives.figure_1,
+        "lower_bound": lower_bound,
+        "test_function": named_function,
+    },
+    {
+        **_SIMPLE,
+        Kernel: Field(KERNEL.read, build=KERNEL.build),
+        "X": Field(
+            places.read_candidates,
+            build=lambda plain, known: places.build_candidates(plain, known["game_seed"]),
+            key="candidates",
+        ),
+        "candidates": Field(places.read_how_many),
+    },
+    supplied=("rng", "game_seed"),
+    offered=("seed",),
+)
 
 
 def build_objective(plain: Plain, seed: int) -> Objective:
     """The objective of this seed that a table describes."""
-    if own.is_own(plain["kind"]):
-        return _checked(own.build_own(plain, Objective, seed=own.own_seed(seed, "objective")))
-    objective: Objective = OBJECTIVES[plain["kind"]].build(plain, seed)
-    return objective
-
-
-def _checked(objective: Objective) -> Objective:
-    """The guest's objective, if its arrays fit together."""
+    rng, own_seed = generator(seed, "objective"), guest_seed(seed, "objective")
+    known = {"rng": rng, "seed": own_seed, "game_seed": seed}
+    objective: Objective = OBJECTIVE.build(plain, known)
     X, f = checks.array("X", objective.X, ndim=2), checks.array("f", objective.f, ndim=1)
     if len(X) != len(f):
         raise ValueError(f"f must have one value per candidate, ({len(X)},), got shape {f.shape}")
     return objective
+
+
+# --- assumptions -------------------------------------------------------------------------------
+
+CAP = fields.number_or("max", "inf", above=0.0)
+"""The largest single lie: a number, "max" (max |f|) or "inf"."""
+
+ASSUMPTIONS: Fields = {
+    "kernel": Field(KERNEL.read, None),
+    "B": Field(fields.number_or("norm"), "norm"),
+    "B0": Field(fields.number_or("max"), "max"),
+    "noise_std": Field(checks.real, None),
+    "lam": Field(checks.real, Assumptions.lam),
+    "delta": Field(checks.real, Assumptions.delta),
+    "c_max": Field(CAP, None),
+}
+"""None: the objective's kernel, the true noise, the true cap. "norm": the objective's exact RKHS
+norm. "max": max |f|."""
+
+
+def build_assumptions(plain: Plain, objective: Objective) -> Assumptions:
+    """The player's assumptions, words replaced by the objective's numbers."""
+    if plain["B"] == "norm" and objective.norm is None:
+        raise ValueError(f"B must be a number: the norm of {objective.name} is not known")
+    words: dict[Any, Any] = {"norm": objective.norm, "max": objective.B0, "inf": math.inf}
+    numbers: dict[str, Any] = {
+        key: words.get(plain[key], plain[key]) for key in plain if key != "kernel"
+    }
+    return Assumptions(KERNEL.build(plain["kernel"], {}), **numbers)
+
+
+# --- adversaries and worlds --------------------------------------------------------------------
+
+ADVERSARY: Role = Role(
+    Adversary,
+    {
+        "none": liars.NoAdversary,
+        "region_subtraction": liars.RegionSubtraction,
+        "subtraction": liars.Subtraction,
+        "clipping": liars.Clipping,
+        "aggressive_subtraction": liars.AggressiveSubtraction,
+        "adaptive_strength": liars.AdaptiveStrength,
+        "top_k": liars.TopK,
+        "flip": liars.Flip,
+        "random_lies": liars.RandomLies,
+        "hide_and_decoy": liars.HideAndDecoy,
+        "zero_out": liars.ZeroOut,
+        "width_aware": liars.WidthAware,
+        "silent": liars.Silent,
+        "instance_targeting": liars.InstanceTargeting,
+    },
+    {
+        **_SIMPLE,
+        float | Floats: Field(fields.scale),
+        "base": Field(
+            lambda path, raw: ADVERSARY.read(path, raw),
+            build=lambda plain, known: ADVERSARY.build(plain, known),
+        ),
+        "target": Field(
+            places.read_target,
+            build=lambda plain, known: places.build_target(plain, known["objective"]),
+        ),
+        "centre": Field(
+            places.read_centre,
+            "best",
+            build=lambda plain, known: places.build_centre(plain, known["objective"]),
+        ),
+    },
+    supplied=("objective", "noise_std", "kernel", "lam"),
+    given=("objective",),
+    offered=("C", "T", "seed"),
+)
+
+
+def build_environment(game: Plain, objective: Objective, assumptions: Assumptions) -> Environment:
+    """The world of a game."""
+    known = {
+        **{key: game[key] for key in ("noise_std", "C", "T")},
+        "objective": objective,
+        "kernel": assumptions.kernel,
+        "lam": assumptions.lam,
+        "seed": guest_seed(game["seed"], "adversary"),
+    }
+    return Environment(
+        objective,
+        noise_std=game["noise_std"],
+        adversary=ADVERSARY.build(game["adversary"], known),
+        C=game["C"],
+        c_max={"max": None, "inf": math.inf}.get(game["c_max"], game["c_max"]),
+        threat=game["threat"],
+    )
+
+
+# --- players -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SqrtLog:
+    """The published width of the RGP-PE experiments: scale * sqrt(ln t)."""
+
+    scale: float
+
+    def __call__(self, t: int) -> float:
+        return self.scale * math.sqrt(math.log(t))
+
+
+_SQRT_LOG = {
+    "kind": Field(partial(checks.choice, allowed=("sqrt_log",))),
+    "scale": Field(partial(checks.real, above=0.0)),
+}
+
+
+def _read_beta(path: str, raw: Any) -> float | dict[str, Any]:
+    """A number, or {kind = "sqrt_log", scale = 0.5}: scale * sqrt(ln t)."""
+    return read_table(path, raw, _SQRT_LOG) if isinstance(raw, dict) else checks.real(path, raw)
+
+
+def _build_beta(plain: Any, known: Plain) -> Any:
+    return SqrtLog(plain["scale"]) if isinstance(plain, dict) else plain
+
+
+PLAYER = Role(
+    object,
+    {
+        "GPUCB": GPUCB,
+        "RobustGPUCB": RobustGPUCB,
+        "FastSlowGPUCB": FastSlowGPUCB,
+        "LayeredGPUCB": LayeredGPUCB,
+    },
+    {**_SIMPLE, "beta": Field(_read_beta, build=_build_beta)},
+    supplied=("domain", "assumptions", "C", "T", "seed"),
+    given=("domain", "assumptions"),
+    offered=("C", "T", "seed"),
+    keywords=Options,
+)
+
+
+def build_player(plain: Plain, domain: Grid, assumptions: Assumptions, T: int, seed: int) -> Any:
+    """The player that a table describes, with its own stream of the seed."""
+    is_guest = is_own(plain["kind"])
+    secret = guest_seed(seed, "algorithm") if is_guest else stream(seed, "algorithm")
+    known = {"domain": domain, "assumptions": assumptions, "C": None, "T": T, "seed": secret}
+    player = PLAYER.build(plain, known)
+    check_player(player)
+    if not is_guest:
+        player.seed = Seed.of(secret)  # GP-UCB draws nothing and takes none, but its record has one
+    return player
+
+
+def build_game(game: Plain) -> tuple[Player, Environment]:
+    """The player and the world of one game (`Run.game` of a spec), both new."""
+    objective = build_objective(game["objective"], game["seed"])
+    assumptions = build_assumptions(game["assumptions"], objective)
+    domain = Grid(objective.X)
+    player = build_player(game["algorithm"], domain, assumptions, game["T"], game["seed"])
+    return player, build_environment(game, objective, assumptions)
+
+
+def guest_seed(seed: int, name: str) -> int:
+    """A guest's seed, from the game's stream of that name: it tells nothing about other streams."""
+    return int(stream(seed, name).generate_state(1, np.uint64)[0])

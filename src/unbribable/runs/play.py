@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from unbribable.decision.algorithm import AssumptionsRefuted
-from unbribable.runs.builders import build_game
-from unbribable.runs.kinds import Plain
+from unbribable.runs.fields import Plain
+from unbribable.runs.kinds import build_game
 from unbribable.runs.own import importable
 from unbribable.runs.record import Record
 from unbribable.runs.simulate import simulate
@@ -43,35 +43,24 @@ def play(run: Plain) -> Record:
     game = run["game"]
     with warnings.catch_warnings(), importable(run.get("folders", ())):
         warnings.simplefilter("ignore", AssumptionsRefuted)
-        player, environment = build_game(game)
-        record = simulate(player, environment, game["T"], game["seed"])
+        record = simulate(*build_game(game), game["T"], game["seed"])
     return Record(record.columns, {**record.meta, "run": about(run)})
-
-
-def check(run: Plain) -> None:
-    """Build the game and throw it away, so that a guest that refuses its arguments says so now."""
-    with importable(run.get("folders", ())):
-        build_game(run["game"])
 
 
 def about(run: Plain) -> dict[str, Any]:
     """What groups a record: labels, budgets, horizon, seed and key."""
     game = run["game"]
-    return {
-        **run["labels"],
-        "C": game["C"],
-        "C_assumed": game["algorithm"].get("C"),
-        "T": game["T"],
-        "seed": game["seed"],
-        "key": run["key"],
-    }
+    budgets = {"C": game["C"], "C_assumed": game["algorithm"].get("C")}
+    return {**run["labels"], **budgets, "T": game["T"], "seed": game["seed"], "key": run["key"]}
 
 
 def why_not(record: Record, run: Plain) -> str | None:
-    """Why the record is not that of the run, in words; None if it is. Labels do not matter."""
+    """Why the record cannot be kept as that of the run; None if it can. Labels do not matter."""
     expected, found = about(run), record.meta.get("run")
     if not isinstance(found, Mapping):
         return "it does not say of which run it is"
+    if "promised" not in record.meta:
+        return "it is of an earlier release, and does not say which bounds were promised"
     for key in ("key", "seed", "T", "C", "C_assumed"):
         if found.get(key) != expected[key]:
             return f"{key} must be {expected[key]!r}, got {found.get(key)!r}: it is of another run"

@@ -27,7 +27,7 @@ _END = 22
 class Record:
     """A finished game, round by round, truth beside the lie.
 
-    `columns` holds arrays of length T (one row a round; `maximisers`, where there are layers, is
+    `columns` holds arrays of length T (one row per round; `maximisers`, where there are layers, is
     (T, n_layers)); `meta` plain JSON data about the whole game.
 
     Columns: index, x (T, d), f, noise, c, y_tilde, charge, instance (index into
@@ -46,14 +46,12 @@ class Record:
     @property
     def instant_regret(self) -> Floats:
         """f(x*) - f(x_t), (T,)."""
-        regret: Floats = self.meta["f_max"] - self.columns["f"]
-        return regret
+        return np.asarray(self.meta["f_max"] - self.columns["f"])
 
     @property
     def cumulative_regret(self) -> Floats:
         """R_t = sum over the rounds so far of f(x*) - f(x_t) [BKS20, Eq. 3]."""
-        regret: Floats = np.cumsum(self.instant_regret)
-        return regret
+        return np.cumsum(self.instant_regret)
 
     @property
     def simple_regret(self) -> float:
@@ -63,8 +61,7 @@ class Record:
     @property
     def spent(self) -> Floats:
         """Budget spent up to each round, (T,)."""
-        spent: Floats = np.cumsum(self.columns["charge"])
-        return spent
+        return np.cumsum(self.columns["charge"])
 
     def save(self, path: str | Path) -> Path:
         """Write an npz file: every column an array, `meta` a JSON string. Atomic: all or nothing."""
@@ -80,12 +77,12 @@ class Record:
 
         Raises:
             OSError: The file cannot be read.
-            ValueError: What it holds is damaged, or no record; the message says what is wrong.
+            ValueError: It is damaged or not a record; the message says what is wrong.
         """
         path = Path(path)
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):  # a pipe would wait, a device never end
-            raise ValueError(f"a record must be a file, got {path}, which is none")
+            raise ValueError(f"a record must be a file, got {path}, which is not one")
         if found.st_size > MAX_BYTES:
             raise ValueError(f"a record must have at most {MAX_BYTES} bytes, got {found.st_size}")
         packed = path.read_bytes()
@@ -95,7 +92,7 @@ class Record:
             _check(arrays, meta)
         except Exception as error:  # any of a dozen kinds: the bytes may be anything
             words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-            raise ValueError(f"this file is no record: {words}") from error
+            raise ValueError(f"this file is not a record: {words}") from error
         return cls(arrays, dict(meta))
 
 
@@ -126,11 +123,10 @@ def _unpacked(packed: bytes) -> dict[str, np.ndarray]:
 def _array(name: str, data: bytes) -> np.ndarray:
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
+    headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in headers:
         raise ValueError(f"{name} must be of npy version 1 or 2, got {version}")
-    is_old = version == (1, 0)
-    read = np.lib.format.read_array_header_1_0 if is_old else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
+    shape, _, dtype = headers[version](file)
     claimed, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
     if claimed != there and not dtype.hasobject:
         raise ValueError(f"{name} must have the bytes its header claims, {claimed}, got {there}")
@@ -158,7 +154,7 @@ def _check(columns: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
     lengths = {name: column.shape[:1] for name, column in columns.items()}
     T = lengths.get("index", ())
     if T in ((), (0,)):
-        raise ValueError("a record must have the column index, one row a round, got no rounds")
+        raise ValueError("a record must have the column index, one row per round, got no rounds")
     for name, column in columns.items():
         if lengths[name] != T:
             raise ValueError(f"columns must have {T[0]} rows like index, got {name}{column.shape}")

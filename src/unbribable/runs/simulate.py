@@ -15,6 +15,7 @@ from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.runs.record import FORMAT, Record
 from unbribable.runs.streams import generator
+from unbribable.theory.budgets import Budget
 from unbribable.world.environment import Environment
 
 _BELIEF = ("mu", "sigma", "width", "ucb", "lower", "upper")
@@ -51,52 +52,47 @@ def simulate(
     details = details_of(player)
     labels = list(details.instances)
     held = _Held(player, environment, details)
-    columns: dict[str, np.ndarray] = {name: np.empty(T) for name in _NUMBERS}
-    columns["index"] = np.empty(T, dtype=np.int64)
-    columns["instance"] = np.full(T, -1, dtype=np.int64)
-    has_maximisers = details.maximisers is not None
-    if has_maximisers:
-        columns["maximisers"] = np.empty((T, len(labels)), dtype=np.int64)
-    is_weak = environment.threat == "weak"
-    for k in range(T):
+    rows: list[tuple[float, ...]] = []
+    index, instance, maximisers = [], [], []
+    for t in range(1, T + 1):
         start = time.perf_counter()
-        if is_weak:
+        if environment.threat == "weak":
             proposal = player.propose()
-            _check_round(proposal.t, k + 1)
+            _check_round(proposal.t, t)
             environment.face(proposal.indices, proposal.probabilities, proposal.instances)
         query = player.ask()
-        _check_round(query.t, k + 1)
-        index = _index(query, X)
-        if not is_weak:
-            environment.face(np.array([index]), np.ones(1), (query.instance,))
-        observation = environment.answer(index, query.instance)
-        player.tell(query, observation.y_tilde)
-        row = (
-            observation.f, observation.noise, observation.c, observation.y_tilde, observation.charge,
-            query.mu, query.sigma, query.width, query.ucb, query.mu - query.width,
-            query.mu + query.width, time.perf_counter() - start,
-        )  # fmt: skip
-        for name, value in zip(_NUMBERS, row, strict=True):
-            columns[name][k] = value
-        columns["index"][k] = index
-        if query.instance is not None:
-            columns["instance"][k] = labels.index(checks.choice("instance", query.instance, labels))
-        if has_maximisers:
-            columns["maximisers"][k] = details_of(player).maximisers
+        _check_round(query.t, t)
+        i = _index(query, X)
+        if environment.threat == "strong":
+            environment.face(np.array([i]), np.ones(1), (query.instance,))
+        told = environment.answer(i, query.instance)
+        player.tell(query, told.y_tilde)
+        seconds = time.perf_counter() - start
+        truth = told.f, told.noise, told.c, told.y_tilde, told.charge
+        belief = query.mu, query.sigma, query.width, query.ucb
+        rows.append((*truth, *belief, query.mu - query.width, query.mu + query.width, seconds))
+        index.append(i)
+        instance.append(_position(query.instance, labels))
+        if details.maximisers is not None:
+            maximisers.append(details_of(player).maximisers)
         held.look()
         if on_round is not None:
-            on_round(k + 1)
+            on_round(t)
+    columns = dict(zip(_NUMBERS, np.array(rows).T.copy(), strict=True))
     for name in _BELIEF:
         if not np.isfinite(columns[name]).all():
             del columns[name]
-    columns["x"] = X[columns["index"]]
-    return Record(columns, _meta(player, environment, T, seed, held))
+    columns |= {"index": np.array(index), "instance": np.array(instance), "x": X[index]}
+    if details.maximisers is not None:
+        columns["maximisers"] = np.array(maximisers)
+    largest = float(columns["charge"].max())
+    return Record(columns, _meta(player, environment, T, seed, held, largest))
 
 
 class _Held:
     """Holds changing state: whether f has stayed inside the bounds that the player claims.
 
-    Bounds of instances only tighten, so the last ones tell. What a player without such instances
+    Bounds of instances only tighten, so the last ones decide. What a player without such instances
     claims is compared after every round.
     """
 
@@ -108,23 +104,38 @@ class _Held:
         self.look()
 
     def look(self) -> None:
-        if self._is_watched:
-            bounds = self._player.bounds()
-            if bounds is not None:
-                self._is_held = self._is_held is not False and self._is_inside(bounds, self._slack)
+        if self._is_watched and (bounds := self._player.bounds()) is not None:
+            self._is_held = self._is_held is not False and self._is_inside(bounds)
 
     def of(self, details: Details) -> dict[str, bool]:
         """For each instance that claims bounds: were they always right, at every candidate?"""
         if self._is_watched:
             return {} if self._is_held is None else {details.instances[0]: self._is_held}
-        return {
-            label: self._is_inside(bounds, self._slack)
-            for label, bounds in details.instance_bounds().items()
-        }
+        return {label: self._is_inside(both) for label, both in details.instance_bounds().items()}
 
-    def _is_inside(self, bounds: Bounds, slack: float) -> bool:
+    def _is_inside(self, bounds: Bounds) -> bool:
         lower, upper = bounds
-        return bool(np.all((self._f <= upper + slack) & (self._f >= lower - slack)))
+        return bool(np.all((self._f <= upper + self._slack) & (self._f >= lower - self._slack)))
+
+
+def is_promised(budget: Budget, meta: Mapping[str, Any], largest: float) -> bool:
+    """Whether everything that an instance's bounds rest on was true in the game.
+
+    Args:
+        budget: What the bounds allow for.
+        meta: What the record says about the game: the truth, and what the player assumed.
+        largest: The largest charge of a round.
+    """
+    assumed = {key: value for key, value in meta["algorithm"].items() if value is not None}
+    slack, allowed = 1e-9, budget.C if budget.total is None else budget.total
+    return bool(
+        "beta" not in assumed  # a width set by hand promises nothing
+        and (meta["norm"] is None or meta["norm"] <= assumed.get("B", math.inf) + slack)
+        and meta["noise_std"] <= assumed.get("noise_std", math.inf) + slack
+        and largest <= float(assumed.get("c_max", math.inf)) + slack
+        and meta["C"] <= allowed + slack
+        and not (budget.is_secret and meta["threat"] == "strong" and meta["C"] > 0.0)
+    )
 
 
 def _check(player: Player, environment: Environment) -> None:
@@ -141,9 +152,9 @@ def _check(player: Player, environment: Environment) -> None:
 
 
 def _check_round(t: int, expected: int) -> None:
-    if t != expected and expected == 1:
-        raise RuntimeError(f"simulate needs a new algorithm, this one is in round {t - 1}")
     if t != expected:
+        if expected == 1:
+            raise RuntimeError(f"simulate needs a new algorithm, this one is in round {t - 1}")
         raise RuntimeError(f"a player must count its rounds from 1, got t={t} in round {expected}")
 
 
@@ -158,6 +169,11 @@ def _index(query: Query, X: Floats) -> int:
     return int(index)
 
 
+def _position(label: str | None, labels: list[str]) -> int:
+    """Of the instance that learns among all of them; -1 where nobody learns."""
+    return -1 if label is None else labels.index(checks.choice("instance", label, labels))
+
+
 def _knowledge(player: Player) -> dict[str, Any]:
     """What the player was told, as plain data."""
     knowledge = player.knowledge
@@ -166,14 +182,20 @@ def _knowledge(player: Player) -> dict[str, Any]:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise TypeError(f"knowledge must be plain data or words, got {knowledge!r}: {error}") from error
+    for key in ("C", "B", "noise_std", "c_max", "delta"):
+        if plain.get(key) not in (None, "inf"):
+            checks.real(f"{key} of knowledge", plain[key])
     return plain
 
 
-def _meta(player: Player, environment: Environment, T: int, seed: int, held: _Held) -> dict[str, object]:
-    """What is to be known about the game as a whole."""
+def _meta(
+    player: Player, environment: Environment, T: int, seed: int, held: _Held, largest: float
+) -> dict[str, Any]:
+    """What there is to know about the game as a whole."""
     objective = environment.objective
     best, details = player.recommend(), details_of(player)
-    return {
+    covered = held.of(details)
+    meta: dict[str, Any] = {
         "format": FORMAT,
         "T": T,
         "seed": seed,
@@ -196,8 +218,11 @@ def _meta(player: Player, environment: Environment, T: int, seed: int, held: _He
         "noise_std": environment.noise_std,
         "detected": details.detected,
         "refuted": details.refuted,
-        "covered": held.of(details),
+        "covered": covered,
     }
+    told = Budget(meta["algorithm"].get("C") or 0.0, delta=0.0)
+    promised = {label: is_promised(details.budgets.get(label, told), meta, largest) for label in covered}
+    return {**meta, "promised": promised}
 
 
 def _summary(player: Player, best: Recommendation) -> dict[str, Any]:

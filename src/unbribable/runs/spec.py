@@ -1,93 +1,79 @@
-"""A TOML spec into validated values: every key through one explicit table, no strings that are code."""
+"""A TOML spec into validated values: every key is declared, and no string is code."""
 
 import math
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from unbribable.runs import fields, own
-from unbribable.runs.builders import ALGORITHMS, ASSUMPTIONS, NEEDS_C
+from unbribable.model import checks
+from unbribable.model.domain import Grid
+from unbribable.runs import fields, kinds
 from unbribable.runs.experiment import AdversarySpec, AlgorithmSpec, Spec
-from unbribable.runs.fields import Field, read_kind, read_table
-from unbribable.runs.kinds import Plain, keys_of, read_objective
-from unbribable.runs.liars import ADVERSARIES, needs_strong
+from unbribable.runs.fields import Field, Fields, Plain, read_table
+from unbribable.runs.own import importable, is_own, name_of
+from unbribable.runs.roles import blamed
 
 MAX_RUNS = 100_000
 """More runs than that are refused: the list of them is held in memory, and is a file of every sweep."""
 
-
-_ALGORITHM: fields.Fields = {
-    "label": Field(fields.text, None),
-    "C": Field(fields.number(at_least=0.0), None),
-    "C_factor": Field(fields.number(above=0.0), 1.0),
-}
-_ADVERSARY: fields.Fields = {
-    "label": Field(fields.text, None),
-    "threat": Field(fields.word("weak", "strong"), None),
+_THREAT = partial(checks.choice, allowed=("weak", "strong"))
+_LABEL: Fields = {"label": Field(fields.text, None)}
+_OF_ADVERSARIES: Fields = {**_LABEL, "threat": Field(_THREAT, None)}
+_OF_ALGORITHMS: Fields = {
+    **_LABEL,
+    "C": Field(partial(checks.real, at_least=0.0), None),
+    "C_factor": Field(partial(checks.real, above=0.0), 1.0),
 }
 
 
-def _algorithm(path: str, raw: Any) -> dict[str, Any]:
-    table = read_kind(path, raw, keys_of(ALGORITHMS), own.PLAYER, _ALGORITHM)
-    is_guest = own.is_own(table["kind"])
-    table["needs_C"] = own.names(table["kind"], "C") if is_guest else table["kind"] in NEEDS_C
-    if is_guest and not table["needs_C"] and raw.keys() & {"C", "C_factor"}:
-        raise ValueError(f"{path} must not have C or C_factor: {table['kind']} takes no C, got {raw}")
-    return table
+def _algorithm(path: str, raw: Any) -> AlgorithmSpec:
+    plain = kinds.PLAYER.read(path, raw, _OF_ALGORITHMS)
+    label, C, factor = (plain.pop(key) for key in _OF_ALGORITHMS)
+    kind, is_told = plain["kind"], kinds.PLAYER.names(plain["kind"], "C")
+    if is_own(kind) and not is_told and raw.keys() & {"C", "C_factor"}:
+        raise ValueError(f"{path} must not have C or C_factor: {kind} takes no C, got {raw}")
+    return AlgorithmSpec(label or name_of(kind), C, factor, is_told, plain)
 
 
-def _adversary(path: str, raw: Any) -> dict[str, Any]:
-    return read_kind(path, raw, keys_of(ADVERSARIES), own.ADVERSARY, _ADVERSARY)
+def _adversary(path: str, raw: Any) -> AdversarySpec:
+    plain = kinds.ADVERSARY.read(path, raw, _OF_ADVERSARIES)
+    label, threat = (plain.pop(key) for key in _OF_ADVERSARIES)
+    return AdversarySpec(label or name_of(plain["kind"]), threat, plain)
 
 
-def _objective(path: str, raw: Any) -> dict[str, Any]:
-    if not isinstance(raw, Mapping):
-        return read_objective(path, raw)
-    label = fields.text(f"{path}.label", raw["label"]) if "label" in raw else None
-    plain = read_objective(path, {key: value for key, value in raw.items() if key != "label"})
-    kind = plain["kind"]
-    named = own.name_of(kind) if own.is_own(kind) else plain.get("name", kind)
-    return {"label": label or named, "plain": plain}
-
-
-def _horizons(path: str, raw: Any) -> list[int]:
-    horizons: list[int] = fields.each(fields.integer(1))(path, raw if isinstance(raw, list) else [raw])
-    fields.distinct(path, horizons)
-    return horizons
+def _objective(path: str, raw: Any) -> tuple[str, Plain]:
+    plain = kinds.OBJECTIVE.read(path, raw, _LABEL)
+    label, kind = plain.pop("label"), plain["kind"]
+    return label or (name_of(kind) if is_own(kind) else plain.get("name", kind)), plain
 
 
 def _seeds(path: str, raw: Any) -> list[int]:
-    """A count n stands for 0 .. n-1."""
+    """A list, or a count n that stands for 0 .. n-1."""
     if not isinstance(raw, list):
-        count = fields.integer(1)(path, raw)
+        count = checks.integer(path, raw, at_least=1)
         if count > MAX_RUNS:
             raise ValueError(f"{path} must be at most {MAX_RUNS}, got {path}={count}")
         return list(range(count))
-    seeds: list[int] = fields.each(fields.integer(0))(path, raw)
-    fields.distinct(path, seeds)
+    seeds: list[int] = fields.each(partial(checks.integer, at_least=0), is_distinct=True)(path, raw)
     return seeds
 
 
-def _budgets(path: str, raw: Any) -> list[float]:
-    budgets: list[float] = fields.each(fields.number(above=0.0))(path, raw)
-    fields.distinct(path, budgets)
-    return budgets
-
-
-SPEC: fields.Fields = {
+SPEC: Fields = {
     "name": Field(fields.text),
-    "T": Field(_horizons),
+    "T": Field(fields.each(partial(checks.integer, at_least=1), or_one=True, is_distinct=True)),
     "seeds": Field(_seeds),
-    "threat": Field(fields.word("weak", "strong"), "weak"),
-    "noise_std": Field(fields.number(at_least=0.0)),
-    "c_max": Field(fields.cap, "max"),
-    "budgets": Field(_budgets, []),
+    "threat": Field(_THREAT, "weak"),
+    "noise_std": Field(partial(checks.real, at_least=0.0)),
+    "c_max": Field(kinds.CAP, "max"),
+    "budgets": Field(fields.each(partial(checks.real, above=0.0), is_distinct=True), []),
     "objective": Field(_objective),
-    "assumptions": Field(lambda path, raw: read_table(path, raw, ASSUMPTIONS), None),
+    "assumptions": Field(partial(read_table, fields=kinds.ASSUMPTIONS), None),
     "algorithms": Field(fields.each(_algorithm)),
-    "adversaries": Field(fields.each(_adversary), None),
+    "adversaries": Field(fields.each(_adversary), [AdversarySpec("none", "weak", {"kind": "none"})]),
 }
 """The keys of a spec. `c_max` is the true cap of one lie, "max" for max |f|."""
 
@@ -113,17 +99,20 @@ def read_spec(
 ) -> Spec:
     """The spec that parsed TOML stands for; see load_spec.
 
+    Every player and adversary is built once, for the first seed: what their constructors refuse is
+    refused here.
+
     Args:
         raw: Parsed TOML.
         profile: One of its profiles.
         folder: Where classes of the user's own are looked for before the working directory.
     """
-    profiles = raw.get("profiles", {})
-    body = {key: value for key, value in raw.items() if key != "profiles"}
+    body = dict(raw)
+    profiles = body.pop("profiles", {})
     if not isinstance(profiles, Mapping):
         raise TypeError(f"profiles must be a table of tables, got profiles={profiles!r}")
     for name, overrides in profiles.items():
-        _check_profile(name, overrides)
+        read_table(f"profiles.{name}", overrides, {key: Field(lambda _, raw: raw, 0) for key in SPEC})
     if profile is not None:
         if profile not in profiles:
             known = ", ".join(repr(name) for name in profiles)
@@ -131,67 +120,38 @@ def read_spec(
             raise ValueError(f"profile must be {rule}, got profile={profile!r}")
         body |= profiles[profile]
     folders = [os.getcwd()] if folder is None else [str(Path(folder).resolve()), os.getcwd()]
-    with own.importable(folders):
-        return _spec(read_table("", body, SPEC), tuple(dict.fromkeys(folders)))
-
-
-def _check_profile(name: str, overrides: Any) -> None:
-    if not isinstance(overrides, Mapping):
-        raise TypeError(f"profiles.{name} must be a table, got {overrides!r}")
-    for key in overrides:
-        if key not in SPEC:
-            words = ", ".join(repr(word) for word in SPEC)
-            raise ValueError(f"keys of profiles.{name} must be among {words}, got profiles.{name}.{key}")
+    with importable(folders):
+        spec = _spec(read_table("", body, SPEC), tuple(dict.fromkeys(folders)))
+        _check(spec)
+        _check_games(spec)
+    return spec
 
 
 def _spec(plain: dict[str, Any], folders: tuple[str, ...]) -> Spec:
     """The values together, defaults that depend on others filled in."""
-    objective = plain["objective"]["plain"]
-    algorithms = tuple(
-        AlgorithmSpec(
-            label=table["label"] or own.name_of(table["kind"]),
-            C=table["C"],
-            C_factor=table["C_factor"],
-            needs_C=table["needs_C"],
-            plain=_without(table, (*_ALGORITHM, "needs_C")),
-        )
-        for table in plain["algorithms"]
-    )
-    adversaries = tuple(
-        AdversarySpec(
-            label=table["label"] or own.name_of(table["kind"]),
-            threat=table["threat"] or plain["threat"],
-            plain=_without(table, _ADVERSARY),
-        )
-        for table in plain["adversaries"] or [{"kind": "none", "label": None, "threat": None}]
-    )
-    spec = Spec(
-        name=plain["name"],
-        T=tuple(plain["T"]),
-        seeds=tuple(plain["seeds"]),
-        noise_std=plain["noise_std"],
-        c_max=plain["c_max"],
+    label, objective = plain.pop("objective")
+    assumptions = _assumptions(plain, objective)
+    threat = plain.pop("threat")
+    liars = [replace(one, threat=one.threat or threat) for one in plain["adversaries"]]
+    lists = {key: tuple(plain[key]) for key in ("T", "seeds", "budgets", "algorithms")}
+    return Spec(
+        **plain | lists | {"adversaries": tuple(liars), "assumptions": assumptions},
         objective=objective,
-        objective_label=plain["objective"]["label"],
-        assumptions=_assumptions(plain, objective),
-        algorithms=algorithms,
-        adversaries=adversaries,
-        budgets=tuple(plain["budgets"]),
+        objective_label=label,
         folders=folders,
     )
-    _check(spec)
-    return spec
 
 
-def _assumptions(plain: dict[str, Any], objective: Plain) -> dict[str, Any]:
-    table = plain["assumptions"] or read_table("assumptions", {}, ASSUMPTIONS)
-    is_figure_1 = objective["kind"] == "figure_1"
-    its = {"kind": "squared_exponential", "lengthscale": 0.1} if is_figure_1 else objective.get("kernel")
-    if own.is_own(objective["kind"]):
+def _assumptions(plain: Plain, objective: Plain) -> dict[str, Any]:
+    """The table of assumptions with the truth where nothing is assumed."""
+    kind, its = objective["kind"], objective.get("kernel")
+    if kind == "figure_1":
+        its = {"kind": "squared_exponential", "lengthscale": 0.1}
+    elif is_own(kind):
         its = None  # a key of that name is the guest's business
+    table = plain["assumptions"] or read_table("assumptions", {}, kinds.ASSUMPTIONS)
     truth = {"kernel": its, "noise_std": plain["noise_std"], "c_max": plain["c_max"]}
     filled = {key: truth.get(key) if value is None else value for key, value in table.items()}
-    kind = objective["kind"]
     if filled["kernel"] is None:
         raise ValueError(f"assumptions.kernel must be given for objective.kind={kind!r}, got none")
     if filled["B"] == "norm" and (its is None or filled["kernel"] != its):
@@ -204,30 +164,31 @@ def _assumptions(plain: dict[str, Any], objective: Plain) -> dict[str, Any]:
 
 def _check(spec: Spec) -> None:
     """What no key can be checked for alone."""
-    lists = {
-        "seeds": spec.seeds,
-        "T": spec.T,
-        "algorithms": spec.algorithms,
-        "adversaries": spec.adversaries,
-        "budgets": spec.budgets or (0.0,),
-    }
-    n_runs = math.prod(len(values) for values in lists.values())
+    sizes = {name: len(values) for name, values in spec.axes.items()}
+    n_runs = math.prod(sizes.values())
     if n_runs > MAX_RUNS:
-        words = " x ".join(f"{len(values)} {name}" for name, values in lists.items())
+        words = " x ".join(f"{size} {name}" for name, size in sizes.items())
         raise ValueError(f"a spec must have at most {MAX_RUNS} runs, got {words} = {n_runs}: split it")
     fields.distinct("labels of algorithms", [algorithm.label for algorithm in spec.algorithms])
     fields.distinct("labels of adversaries", [adversary.label for adversary in spec.adversaries])
-    for k, adversary in enumerate(spec.adversaries):
-        if needs_strong(adversary.plain) and adversary.threat != "strong":
-            raise ValueError(
-                f"adversaries[{k}].threat must be 'strong' for {adversary.plain['kind']}, "
-                f"got {adversary.threat!r}"
-            )
     lies = [adversary.label for adversary in spec.adversaries if adversary.plain["kind"] != "none"]
     told = [a.label for a in spec.algorithms if a.needs_C and a.C is None]
     if not spec.budgets and (lies or told):
         raise ValueError(f"budgets must be given for {', '.join(lies + told)}, got none")
 
 
-def _without(table: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if key not in keys}
+def _check_games(spec: Spec) -> None:
+    """Build every part of the first seed's games: their constructors know the limits."""
+    seed, T, budget = (spec.axes[name][0] for name in ("seeds", "T", "budgets"))
+    with blamed("objective", spec.objective):
+        objective = kinds.build_objective(spec.objective, seed)
+    with blamed("assumptions", spec.assumptions):
+        assumptions = kinds.build_assumptions(spec.assumptions, objective)
+    for k, algorithm in enumerate(spec.algorithms):
+        table = algorithm.table(budget)
+        with blamed(f"algorithms[{k}]", table):
+            kinds.build_player(table, Grid(objective.X), assumptions, T, seed)
+    for k, adversary in enumerate(spec.adversaries):
+        game = spec.run(seed, T, adversary, spec.algorithms[0], budget).game
+        with blamed(f"adversaries[{k}]", {**adversary.plain, "threat": adversary.threat}):
+            kinds.build_environment(game, objective, assumptions)

@@ -53,7 +53,7 @@ def sweep(
     Files that are there are opened: those that are damaged or of another run are played again, and
     those with other labels get the spec's. Notes of failures that are over are removed.
 
-    Writes out/runs/<key>.npz (one a run, atomically, by the worker), out/spec.json (the runs and
+    Writes out/runs/<key>.npz (one per run, atomically, by the worker), out/spec.json (the runs and
     their labels) and out/failed/<key>.json (the run and its traceback).
 
     Args:
@@ -72,18 +72,20 @@ def sweep(
     """
     if not isinstance(spec, Spec):
         spec = load_spec(spec, profile)
-    runs = spec.runs()
-    directory = Path(out).resolve()
-    (directory / "runs").mkdir(parents=True, exist_ok=True)
-    (directory / "failed").mkdir(exist_ok=True)
+    runs, directory = spec.runs(), Path(out).resolve()
+    for folder in ("runs", "failed"):
+        (directory / folder).mkdir(parents=True, exist_ok=True)
     plain = {"name": spec.name, "profile": profile, "runs": [run.to_plain() for run in runs]}
     write_json(directory / "spec.json", plain)
     missing, damaged = _missing(directory, runs)
-    _forget_failures(directory, {run.key for run in missing})
+    waiting = {run.key for run in missing}
+    for note in (directory / "failed").glob("*.json"):
+        if note.stem not in waiting:  # the run is there by now, or not in the spec
+            note.unlink(missing_ok=True)
     tally = Tally(total=len(runs), kept=len(runs) - len(missing), damaged=damaged)
+    on_change = on_change or (lambda tally: None)
+    on_change(tally)
     start = time.monotonic()
-    if on_change is not None:
-        on_change(tally)
     if serial or not missing:
         outcomes = _play_here(missing, str(directory))
     else:
@@ -92,8 +94,7 @@ def sweep(
     try:
         for run, trouble in outcomes:
             tally = _count(tally, directory, run, trouble, time.monotonic() - start)
-            if on_change is not None:
-                on_change(tally)
+            on_change(tally)
     finally:
         outcomes.close()  # type: ignore[attr-defined]
     return tally
@@ -107,12 +108,12 @@ def failures(out: str | Path) -> list[dict[str, Any]]:
 
 def _play_here(runs: Sequence[Run], out: str) -> Iterator[tuple[Run, str | None]]:
     for run in runs:
+        trouble = None
         try:
             run_one(run.to_plain(), out)
         except Exception:
-            yield run, traceback.format_exc()
-        else:
-            yield run, None
+            trouble = traceback.format_exc()
+        yield run, trouble
 
 
 def _count(tally: Tally, directory: Path, run: Run, trouble: str | None, seconds: float) -> Tally:
@@ -152,10 +153,3 @@ def _missing(directory: Path, runs: Sequence[Run]) -> tuple[list[Run], tuple[str
         elif record.meta["run"] != (labelled := about(plain)):
             Record(record.columns, {**record.meta, "run": labelled}).save(path)
     return missing, tuple(damaged)
-
-
-def _forget_failures(directory: Path, missing: set[str]) -> None:
-    """Remove the notes of runs that are there by now, and of runs that are not in the spec."""
-    for note in (directory / "failed").glob("*.json"):
-        if note.stem not in missing:
-            note.unlink(missing_ok=True)

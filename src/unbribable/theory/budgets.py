@@ -17,6 +17,10 @@ class Budget(NamedTuple):
     """Corruption that reaches it, all rounds together."""
     delta: float
     """Probability with which its noise width may fail, and again its tail."""
+    total: float | None = None
+    """Corruption of the whole game of which no more than that reaches it; C if None."""
+    is_secret: bool = False
+    """Whether that is so only if the adversary does not see the draw."""
 
 
 def fast_slow_probabilities(C: float) -> Draws:
@@ -40,7 +44,8 @@ def fast_slow_budgets(assumptions: Assumptions, C: float, tail: str) -> dict[str
     slow = tail_sharp(C, p, cap, share)  # C itself where slow is always drawn
     if tail == "paper" and p < 1.0:
         slow = tail_paper(cap, share)
-    return {"fast": Budget(0.0, share), "slow": Budget(slow, share), "all": Budget(C, share)}
+    drawn = Budget(slow, share, total=C, is_secret=True)
+    return {"fast": Budget(0.0, share), "slow": drawn, "all": Budget(C, share)}
 
 
 def number_of_layers(T: int) -> int:
@@ -75,7 +80,7 @@ def layer_budgets(assumptions: Assumptions, T: int, tail: str) -> dict[str, Budg
     budgets = {}
     for level, (label, p) in enumerate(layer_probabilities(T), 1):
         C = tail_paper(cap, share) if tail == "paper" else tail_sharp(2.0**level, p, cap, share)
-        budgets[label] = Budget(C, share)
+        budgets[label] = Budget(C, share, total=2.0**level, is_secret=True)
     return budgets
 
 

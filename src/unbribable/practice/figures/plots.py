@@ -13,6 +13,7 @@ from unbribable.drawing import (
     ORANGE,
     PAGE,
     RED,
+    named_once,
     round_axis,
     styled,
     wrapped,
@@ -22,7 +23,6 @@ from unbribable.practice.figures.data import History, SuspectRow, history, suspe
 from unbribable.practice.figures.plots_belief import (
     VALUE,
     mark_beyond,
-    named_once,
     plot_posterior,
     readings_of,
 )

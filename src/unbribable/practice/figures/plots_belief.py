@@ -14,7 +14,7 @@ from unbribable.drawing import (
     PURPLE,
     RED,
     add_height,
-    legend_below,
+    named_once,
     panel_grid,
     styled,
 )
@@ -76,15 +76,6 @@ def draw_posterior(known: Belief, *, trials: bool = True) -> "Figure":
     add_height(figure, 4.0 * sum(_is_turned(axis) for axis in across))
     named_once(figure, axes, _note(known))
     return figure
-
-
-def named_once(figure: "Figure", axes: "list[Axes]", note: str = "") -> None:
-    """A legend below that names everything drawn in the panels once."""
-    handles: dict[str, Any] = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    legend_below(figure, list(handles.values()), list(handles), note)
 
 
 def readings_of(

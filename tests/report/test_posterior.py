@@ -1,58 +1,62 @@
 """Panels of beliefs: from a record, checked, and drawn like the paper's Figure 1."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from report.hand_made import record
-from unbribable.report import plots
-from unbribable.report.posterior_panel import PosteriorPanel, local_maximiser, posterior_panel
+from unbribable.report.posterior import PosteriorPanel, figure_1, local_maximiser, panel_of
+from unbribable.world.objectives import Objective
 
 
 def a_record():
     game = record([0.0, 0.5, 1.0])
     game.columns["index"] = np.array([2, 0, 1])
+    game.columns["x"] = np.array([[0.5], [1.0], [0.0]])
     game.columns["c"] = np.array([0.0, -0.5, 0.0])
     game.columns["y_tilde"] = np.array([1.0, 2.0, 3.0])
     game.meta["best"] = 0
     return game
 
 
-def test_a_panel_holds_the_first_readings_in_the_order_of_the_line():
+GAME = {"adversary": {"kind": "region_subtraction", "radius": 0.25}}
+
+
+def test_a_panel_holds_the_first_readings_in_the_order_of_the_line(monkeypatch):
     X, f = np.array([[1.0], [0.0], [0.5]]), np.array([3.0, 1.0, 2.0])
-    panel = posterior_panel(a_record(), X=X, f=f, mu=f + 1.0, width=np.ones(3), t=2)
+    belief = SimpleNamespace(mu=f + 1.0, width=np.ones(3))
+    player = SimpleNamespace(instances={"fast": None, "all": belief})
+    replay = player, Objective("hill", X, f)
+    monkeypatch.setattr("unbribable.report.posterior.replayed", lambda *_: replay)
+    panel = panel_of(a_record(), GAME, t=2)
     assert panel.x.tolist() == [0.0, 0.5, 1.0]
     assert panel.f.tolist() == [1.0, 2.0, 3.0]
     assert panel.mu.tolist() == [2.0, 3.0, 4.0]
     assert panel.readings_x.tolist() == [0.5, 1.0]
     assert panel.readings_y.tolist() == [1.0, 2.0]
     assert panel.is_corrupted.tolist() == [False, True]
-    assert (panel.x_star, panel.x_local, panel.t, panel.title) == (1.0, None, 2, "GP-UCB")
+    assert (panel.region, panel.t, panel.title) == ((0.75, 1.0), 2, "GP-UCB (all)")
+    assert panel_of(a_record(), GAME, t=50).t == 3, "all rounds where there are no more"
+
+
+def test_candidates_that_are_not_on_a_line_have_no_panel():
+    game = a_record()
+    game.columns["x"] = np.zeros((3, 2))
+    assert panel_of(game, GAME, t=2) is None
 
 
 def test_the_local_maximiser_is_the_highest_peak_besides_the_maximum():
-    f = np.array([0.0, 2.0, 1.0, 3.0, 0.0, 5.0])
-    assert local_maximiser(np.arange(6.0), f) == 3.0
-    assert local_maximiser(np.arange(3.0), np.array([0.0, 1.0, 0.0])) is None
-
-
-BAD = [
-    ({"X": np.zeros((3, 2))}, r"X must be candidates on a line, .* got shape \(3, 2\)"),
-    ({"t": 4}, "t must be 1..3, the rounds of the record, got t=4"),
-    ({"mu": np.zeros(2)}, r"mu must have one value a candidate, \(3,\), got shape \(2,\)"),
-]
-
-
-@pytest.mark.parametrize(("words", "message"), BAD)
-def test_a_panel_refuses_what_does_not_fit(words, message):
-    given = {"X": np.arange(3.0), "f": np.zeros(3), "mu": np.zeros(3), "width": np.zeros(3), **words}
-    with pytest.raises(ValueError, match=message):
-        posterior_panel(a_record(), **given)
+    assert local_maximiser(np.array([0.0, 2.0, 1.0, 3.0, 0.0, 5.0])) == 3
+    assert local_maximiser(np.array([0.0, 1.0, 0.0])) is None
 
 
 def test_plain_arrays_are_checked():
     x = np.arange(3.0)
     with pytest.raises(ValueError, match=r"f must have shape \(3,\) like x, got shape \(2,\)"):
         PosteriorPanel(x=x, f=x[:2])
+    with pytest.raises(ValueError, match="x must be ascending candidates on a line"):
+        PosteriorPanel(x=x[::-1], f=x)
     with pytest.raises(ValueError, match="mu and width must be given together"):
         PosteriorPanel(x=x, f=x, mu=x)
     with pytest.raises(ValueError, match="must have one shape"):
@@ -64,13 +68,13 @@ def a_panel(title):
     f = np.sin(6.0 * x)
     return PosteriorPanel(
         x=x, f=f, mu=0.9 * f, width=np.full(50, 0.3), readings_x=x[::10], readings_y=f[::10],
-        is_corrupted=np.arange(5) == 2, title=title, region=(0.1, 0.4), x_star=0.26, x_local=0.9, t=50,
+        is_corrupted=np.arange(5) == 2, title=title, region=(0.1, 0.4), t=50,
     )  # fmt: skip
 
 
 def test_figure_1_puts_the_function_in_front(tmp_path):
     panels = {"a": a_panel("GP-UCB"), "b": a_panel("RobustGPUCB")}
-    figure = plots.figure_1(panels, tmp_path / "figure_1.png")
+    figure = figure_1(panels, tmp_path / "figure_1.png")
     assert [ax.get_title() for ax in figure.axes] == [
         "the function", "GP-UCB, t = 50", "RobustGPUCB, t = 50",
     ]  # fmt: skip
@@ -83,15 +87,15 @@ def test_figure_1_puts_the_function_in_front(tmp_path):
 def test_figure_1_takes_a_panel_of_the_function_as_given(tmp_path):
     x = np.linspace(0.0, 1.0, 5)
     panels = {"mine": PosteriorPanel(x=x, f=x), "b": a_panel("")}
-    figure = plots.figure_1(panels)
+    figure = figure_1(panels)
     assert [ax.get_title() for ax in figure.axes] == ["mine", "b, t = 50"]
     with pytest.raises(ValueError, match="panels must hold at least one panel, got none"):
-        plots.figure_1({})
+        figure_1({})
 
 
 def test_the_same_figure_is_the_same_file(tmp_path):
     for folder in ("one", "two"):
-        plots.figure_1({"a": a_panel("GP-UCB")}, tmp_path / folder / "figure")
+        figure_1({"a": a_panel("GP-UCB")}, tmp_path / folder / "figure")
     for kind in ("png", "svg"):
         one, two = ((tmp_path / folder / f"figure.{kind}").read_bytes() for folder in ("one", "two"))
         assert one == two

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from report.hand_made import record, write
-from unbribable.report.games import load, reduced, thinned
-from unbribable.report.promise import is_promised
+from unbribable.report.outcomes import load, reduced, thinned
 
 
 @pytest.mark.parametrize("T", [1, 2, 399, 400, 401, 20_000])
@@ -61,9 +60,10 @@ def test_a_clean_setting_is_split_by_what_learners_were_told(tmp_path):
     robust = {"algorithm": "Robust", "kind": "RobustGPUCB", "adversary": "none", "C": 0.0}
     told = [record([0.1], C_assumed=C, **robust) for C in (8.0, 2.0)]
     collection = load(write(tmp_path, [*told, record([0.1], adversary="none", C=0.0)]))
-    assert [setting.told for setting in collection.settings] == ["2", "8"]
+    assert [setting.told for setting in collection.settings] == [(2.0,), (8.0,)]
+    assert [setting.told_words for setting in collection.settings] == ["2", "8"]
     for setting in collection.settings:
-        assert list(collection.in_setting(setting)) == ["GP-UCB", "Robust"]
+        assert [cell.algorithm for cell in collection.in_setting(setting)] == ["GP-UCB", "Robust"]
     assert collection.n_games == 3
 
 
@@ -121,10 +121,10 @@ def test_a_damaged_list_of_runs_is_named_with_its_path(text, tmp_path):
 LAYERS = {"instances": ("layer-1", "layer-2"), "instance": [0, 1]}
 ODD = [
     ({"C": float("nan")}, "finite, got NaN"),
-    ({"C": "nan"}, "C must be a real number"),
+    ({"C": "nan", "promised": {}}, "C must be a real number"),
     ({"C": 10**400}, "must fit into float64"),
     ({"C": -1.0}, "C must be finite and >= 0"),
-    ({"C_assumed": "much"}, "C_assumed must be a real number"),
+    ({"C_assumed": "much", "promised": {}}, "C_assumed must be a real number"),
     ({"certificate": [1]}, "certificate must be a real number"),
     ({"detected": "early"}, "detected must be an integer"),
     ({"seed": None}, "seed must be an integer"),
@@ -167,26 +167,8 @@ def test_no_records_is_an_error_that_says_so(tmp_path):
         load(tmp_path)
 
 
-PROMISES = [
-    ("main", {"C": 0.0}, True),
-    ("main", {"C": 1.0}, False),
-    ("main", {"C": 1.0, "C_assumed": 1.0}, True),
-    ("main", {"C": 1.0, "C_assumed": 0.5}, False),
-    ("main", {"C": 0.0, "norm": 2.1}, False),
-    ("main", {"C": 0.0, "noise_std": 0.2}, False),
-    ("main", {"C": 2.0, "C_assumed": 2.0, "charge": [1.5]}, False),
-    ("fast", {"C": 1.0, "C_assumed": 1.0}, False),
-    ("fast", {"C": 0.0, "C_assumed": 1.0}, True),
-    ("slow", {"C": 1.0, "C_assumed": 1.0}, True),
-    ("slow", {"C": 1.0, "C_assumed": 1.0, "threat": "strong"}, False),
-    ("all", {"C": 1.0, "C_assumed": 1.0, "threat": "strong"}, True),
-    ("layer-1", {"C": 2.0}, True),
-    ("layer-1", {"C": 2.1}, False),
-    ("layer-2", {"C": 2.1}, True),
-    ("layer-2", {"C": 2.1, "threat": "strong"}, False),
-]
-
-
-@pytest.mark.parametrize(("label", "words", "expected"), PROMISES)
-def test_bounds_are_promised_where_their_assumptions_hold(label, words, expected):
-    assert is_promised(record([0.1], **words), label) is expected
+def test_a_record_of_an_earlier_release_is_refused_in_a_sentence(tmp_path):
+    old = record([0.1], seed=1)
+    del old.meta["promised"]
+    (skip,) = load(write(tmp_path, [record([0.1]), old])).skipped
+    assert "this one is of an earlier release: call sweep again" in skip.reason
