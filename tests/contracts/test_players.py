@@ -145,7 +145,7 @@ def test_an_algorithm_claims_bounds_until_they_are_void(build: Build) -> None:
     assert by_hand.guarantee.startswith("No guarantee: beta was given")
 
 
-@pytest.mark.parametrize("name", PLAYERS.keys() - ALGORITHMS.keys())
+@pytest.mark.parametrize("name", sorted(PLAYERS.keys() - ALGORITHMS.keys()))
 def test_a_player_that_promises_nothing_is_recorded_without_promises(name: str) -> None:
     record = game(new(PLAYERS[name]))
     assert {"index", "x", "f", "noise", "c", "y_tilde", "charge", "instance", "seconds"} == set(
