@@ -1,5 +1,6 @@
 """Bayesian optimization that cannot be bribed."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from unbribable.decision.algorithm import AssumptionsRefuted
@@ -67,7 +68,9 @@ _PLOTS = ("plot_history", "plot_posterior", "plot_suspects")
 
 
 def __getattr__(name: str) -> Any:
-    """The figures, loaded when they are asked for: they need matplotlib, the rest does not."""
+    """Loaded when they are asked for: the figures, which need matplotlib, and the rivals."""
+    if name == "rivals":
+        return importlib.import_module("unbribable.rivals")
     if name in _PLOTS:
         from unbribable.practice.figures import plots
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import unbribable as ub
+from unbribable import rivals
 
 KERNELS: dict[str, Callable[[int], Any]] = {
     "se": lambda d: ub.SquaredExponential(0.4),
@@ -74,12 +75,18 @@ def _example(module: str, name: str) -> Any:
 
 EpsilonGreedy = _example("own_player", "EpsilonGreedy")
 
+RIVALS: dict[str, Member] = {
+    "random-search": Member(rivals.RandomSearch, "seed"),
+}
+"""By name: the rivals. Those that promise nothing say so."""
+
 PLAYERS = {
     **ALGORITHMS,
+    **RIVALS,
     "epsilon-greedy": Member(EpsilonGreedy, "seed", epsilon=0.3),
-    "random-search": Member(EpsilonGreedy, "seed", epsilon=1.0),
+    "own-random-search": Member(EpsilonGreedy, "seed", epsilon=1.0),
 }
-"""By name: the algorithms, and players that promise nothing. All keep a player's laws."""
+"""By name: all of them, and a user's own. All keep a player's laws."""
 
 
 def algorithms(**given: Any) -> dict[str, Callable[..., Any]]:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unbribable as ub
-from contracts.members import ALGORITHMS, PLAYERS
-from unbribable.decision.player import MEMBERS
+from contracts.members import ALGORITHMS, PLAYERS, RIVALS
+from unbribable.decision.player import MEMBERS, details_of
 from unbribable.report.outcomes import cell_of, reduced
 from unbribable.world.adversaries import Flip
 from unbribable.world.objectives import figure_1
@@ -124,6 +124,22 @@ def test_the_same_seeds_give_the_same_game(build: Build) -> None:
     assert {**one.meta, drawn: None} == {**two.meta, drawn: None}
 
 
+@pytest.mark.parametrize("build", RIVALS.values(), ids=RIVALS)
+def test_pending_queries_are_told_in_any_order_and_bad_readings_cost_nothing(build: Build) -> None:
+    player = new(build)
+    queries = [player.ask() for _ in range(4)]
+    for bad in (np.nan, np.inf, "0.3", None, True):
+        with pytest.raises((TypeError, ValueError), match=r"^y must be"):
+            player.tell(queries[2], bad)
+    assert player.pending == tuple(queries)
+    for k in (2, 0, 3, 1):
+        assert player.tell(queries[k] if k else 1, 0.1 * k) == k + 1
+    assert player.pending == ()
+    with pytest.raises(RuntimeError, match="query 3 "):
+        player.tell(queries[2], 0.1)
+    assert player.ask().t == 5
+
+
 # --- what algorithms promise, and what nobody need promise -------------------------------------------
 
 
@@ -145,17 +161,24 @@ def test_an_algorithm_claims_bounds_until_they_are_void(build: Build) -> None:
     assert by_hand.guarantee.startswith("No guarantee: beta was given")
 
 
-@pytest.mark.parametrize("name", sorted(PLAYERS.keys() - ALGORITHMS.keys()))
+SILENT = sorted(name for name, build in PLAYERS.items() if new(build).bounds() is None)
+BELIEF = {"mu", "sigma", "width", "ucb", "lower", "upper"}
+
+
+@pytest.mark.parametrize("name", SILENT)
 def test_a_player_that_promises_nothing_is_recorded_without_promises(name: str) -> None:
-    record = game(new(PLAYERS[name]))
+    player = new(PLAYERS[name])
+    record = game(player)
+    shown = BELIEF if np.isfinite(new(PLAYERS[name]).ask().width) else set()
     assert {"index", "x", "f", "noise", "c", "y_tilde", "charge", "instance", "seconds"} == set(
         record.columns
-    )
+    ) - shown
     meta = record.meta
     assert meta["covered"] == {}
     assert meta["instances"] == ["main"]
-    assert meta["certificate"] is meta["algorithm_seed"] is meta["detected"] is meta["refuted"] is None
-    assert meta["algorithm"]["guarantee"] == "No guarantee."
+    assert meta["certificate"] is meta["detected"] is meta["refuted"] is None
+    assert meta["algorithm_seed"] == details_of(player).seed
+    assert meta["algorithm"]["guarantee"].startswith("No guarantee")
     assert meta["algorithm"]["recommendation"]["x"] == X[meta["recommended"]].tolist()
     assert (record.columns["instance"] == 0).all()
 
