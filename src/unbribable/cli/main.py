@@ -1,4 +1,4 @@
-"""The command line, where words stand for the paper's letters: thin commands, everything else lazy."""
+"""The commands, in words instead of the paper's letters. What is heavy is imported when it is needed."""
 
 import shlex
 import sys
@@ -33,7 +33,7 @@ def demo(
     out: Annotated[Path, option("Where figure1.png and figure1.svg go.")] = Path(),
     figure: Annotated[bool, option("Draw the figure.")] = True,
 ) -> Answer:
-    """Play the paper's Figure 1: lies near the maximum, and who comes back to it.
+    """Play the paper's Figure 1: lies near the maximum, and which learner still finds it.
 
     \b
     Examples:
@@ -67,7 +67,7 @@ def run(
     corruption: Annotated[float | None, option("Total corruption C.")] = None,
     noise: Annotated[float | None, option("Standard deviation of the noise.")] = None,
     rounds: Annotated[int | None, option("Rounds T.")] = None,
-    seed: Annotated[int | None, option("Of the whole game.")] = None,
+    seed: Annotated[int | None, option("Seed of the whole game.")] = None,
     threat: Annotated[str | None, option("weak or strong.")] = None,
     settings: Annotated[
         list[str] | None, option("SECTION.KEY=VALUE, the value in TOML; repeat.", "--set")
@@ -75,7 +75,7 @@ def run(
     profile: Annotated[str | None, option("Profile of the spec.")] = None,
     save: Annotated[Path | None, option("Write the record to this .npz file.")] = None,
 ) -> Answer:
-    """Play one game, from flags or from a cell of a spec file, and print what came of it.
+    """Play one game, from flags or from a cell of a spec file, and print the outcome.
 
     \b
     Examples:
@@ -124,11 +124,11 @@ def sweep(
     spec: Annotated[Path, typer.Argument(help="A TOML spec, for example experiments/figure1.toml.")],
     out: Annotated[Path, option("Directory of the sweep; a second call resumes it.")],
     profile: Annotated[str | None, option("Profile of the spec.")] = None,
-    workers: Annotated[int | None, option("Processes; one per core.", min=1)] = None,
+    workers: Annotated[int | None, option("Processes; one per core by default.", min=1)] = None,
     scheduler: Annotated[str | None, option("Address of a Dask scheduler.")] = None,
     serial: Annotated[bool, option("Play here, one by one.", "--serial")] = False,
 ) -> Answer:
-    """Play every run of a spec that has no file yet, or a damaged one, on all cores or on a cluster.
+    """Play every run of a spec whose record is missing or damaged, on all cores or on a cluster.
 
     \b
     Examples:
@@ -137,7 +137,7 @@ def sweep(
       unbribable sweep experiments/attacks.toml --out /shared/attacks --scheduler tcp://head:8786
 
     \b
-    Exit code: 0 all runs are there, 1 some failed, 2 usage, 130 interrupted.
+    Exit code: 0 all runs are done, 1 some failed, 2 wrong usage, 130 interrupted.
     """
     from unbribable.runs.spec import load_spec
     from unbribable.runs.sweep import sweep as play_all
@@ -182,8 +182,8 @@ def sweep(
 @app.command()
 @door
 def report(
-    directory: Annotated[Path, typer.Argument(help="Of a sweep.")],
-    out: Annotated[Path | None, option("Where to write; DIR/report.")] = None,
+    directory: Annotated[Path, typer.Argument(help="Directory of a sweep.")],
+    out: Annotated[Path | None, option("Where to write; DIRECTORY/report by default.")] = None,
     baseline: Annotated[str | None, option("Label the others are compared to.")] = None,
 ) -> Answer:
     """Write tables (Markdown, CSV) and figures (PNG, SVG) of a sweep.
@@ -206,7 +206,7 @@ def report(
 @door
 def bound(
     kernel: Annotated[str, option("squared_exponential, matern or linear.")] = "squared_exponential",
-    lengthscale: Annotated[float, option("Of the kernel (linear: its scale).")] = 0.2,
+    lengthscale: Annotated[float, option("Lengthscale of the kernel; linear: its scale.")] = 0.2,
     smoothness: Annotated[float, option("nu of the Matern kernel.")] = 2.5,
     norm: Annotated[float, option("Bound B on the RKHS norm of f.")] = 2.0,
     largest: Annotated[float, option("Bound B0 on |f|.")] = 1.0,
@@ -222,7 +222,7 @@ def bound(
     high: Annotated[float, option("Upper end of every axis.")] = 1.0,
     gap: Annotated[float | None, option("Rounds until points this much worse are ruled out.")] = None,
 ) -> Answer:
-    """Information gain, widths and the theorems' regret bounds for given assumptions, as numbers.
+    """Print information gain, widths and the theorems' regret bounds for given assumptions.
 
     \b
     Examples:

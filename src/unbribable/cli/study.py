@@ -93,8 +93,11 @@ def create(
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be maximize or minimize, got direction={direction!r}")
         try:
-            study = _quiet_optuna().create_study(
-                storage=opened, study_name=name, direction=direction, sampler=sampler
+            study = optuna.create_study(
+                storage=opened,
+                study_name=name,
+                direction=optuna.study.StudyDirection[direction.upper()],
+                sampler=sampler,
             )
         except optuna.exceptions.DuplicatedStudyError:
             raise ValueError(
@@ -103,7 +106,7 @@ def create(
         sampler.start(study)
     return Answer(
         {"study": name, "storage": shown(storage)},
-        f"created {name} in {shown(storage)}; next{_command('ask', name, storage)}",
+        f"created {name} in {shown(storage)}; {_next(name, storage)}",
     )
 
 
@@ -273,9 +276,10 @@ def _amount(corruption: str | None) -> float | str | None:
 
 def _open(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Study, UnbribableSampler]":
     """The study and the sampler it was created with."""
+    import optuna
+
     from unbribable.integrations.optuna_sampler import UnbribableSampler
 
-    optuna = _quiet_optuna()
     try:
         study = optuna.load_study(study_name=name, storage=storage)
     except KeyError:
@@ -287,13 +291,6 @@ def _open(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Study, U
     return study, sampler
 
 
-def _quiet_optuna() -> Any:
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna
-
-
 def _has(study: "Study") -> bool:
     """Whether there is a reading."""
     return any(trial.state.name == "COMPLETE" for trial in study.get_trials(deepcopy=False))
@@ -303,9 +300,9 @@ def _words(params: dict[str, Any]) -> str:
     return " ".join(f"{key}={value}" for key, value in params.items())
 
 
-def _command(step: str, name: str, storage: str) -> str:
+def _next(name: str, storage: str) -> str:
     """What to type next; an address with a password is not repeated."""
-    how, where = "", "" if storage == _DEFAULT else f" --storage {shlex.quote(storage)}"
+    command = f"unbribable study ask {shlex.quote(name)}"
     if shown(storage) != storage:
-        how, where = ", with the address in UNBRIBABLE_STORAGE", ""
-    return f"{how}: unbribable study {step} {shlex.quote(name)}{where}"
+        return f"next, with the address in UNBRIBABLE_STORAGE: {command}"
+    return f"next: {command}" + ("" if storage == _DEFAULT else f" --storage {shlex.quote(storage)}")
