@@ -67,7 +67,7 @@ def _check_file(file: Path, is_new: bool) -> None:
         raise ValueError(f"storage must be in a folder that exists, got {str(file)!r}")
     if not is_new and not file.exists():
         raise ValueError(
-            f"storage must exist, got {str(file)!r}: change to its folder, name it with --storage "
+            f"storage must exist, got {str(file)!r}: go to its folder, name it with --storage "
             "or UNBRIBABLE_STORAGE, or start with unbribable study create"
         )
 
