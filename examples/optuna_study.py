@@ -1,4 +1,4 @@
-"""An Optuna study in an SQLite file whose values are sometimes lies. Run it again: it goes on.
+"""An Optuna study in an SQLite file whose values are sometimes lies. Run it again to continue it.
 
 Needs: pip install "unbribable[optuna]".
 """

@@ -219,7 +219,7 @@ def test_points_pending_elsewhere_count_as_ones_own(name: str, domain: Any) -> N
     asking, host = played(name, domain), played(name, domain)
     before = beliefs(host)
     others: list[Floats] = []
-    for _ in range(6):
+    for _ in range(4):
         query = asking.ask()
         assert fields(host.query_at(query.t, host.drawn(query.t), others=others)) == fields(query)
         others.append(query.u)

@@ -67,8 +67,8 @@ def searches(algorithm: Any) -> list[tuple[Atom, Atom, Rule]]:
 
 CASES = [
     *((name, d, n, 50) for d, n in ((1, 100_000), (2, 300), (3, 40)) for name in MAKERS),
-    ("gp-ucb", 1, 100_000, 200),
-    ("robust", 2, 300, 200),
+    ("gp-ucb", 1, 100_000, 120),
+    ("robust", 2, 300, 120),
 ]
 
 

@@ -82,7 +82,7 @@ def test_intersected_bounds_are_the_running_extremes_of_the_current_ones(kind: s
         label: (instance.mu + instance.width, instance.mu - instance.width)
         for label, instance in algorithm.instances.items()
     }
-    for _ in range(60):
+    for _ in range(40):
         world.round(algorithm)
         for label, instance in algorithm.instances.items():
             upper, lower = extremes[label]

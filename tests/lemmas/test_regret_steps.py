@@ -149,7 +149,7 @@ def test_certificates_bound_the_true_regret_whenever_the_truth_is_inside_the_val
     kind: str, revisit: float, name: str
 ) -> None:
     n_checked = 0
-    for seed in range(3):
+    for seed in range(2):
         algorithm = ALGORITHMS[kind](ub.Grid(X), assumptions(), C=4.0, T=60, seed=1, revisit=revisit)
         world = game(20 + seed, name, C=4.0)
         trusted = ALGORITHMS[kind].trusted
@@ -170,7 +170,7 @@ def test_certificates_bound_the_true_regret_whenever_the_truth_is_inside_the_val
             assert certificate.n_rounds == t + 1
             assert certificate.value is not None
             assert world.regret <= certificate.value + 1e-9
-    assert n_checked >= 15  # of 18: the event is likely
+    assert n_checked >= 10  # of 12: the event is likely
 
 
 def test_a_certificate_is_no_empty_promise() -> None:

@@ -1,1 +1,1 @@
-"""Words in, commands out: one module a command, everything else imported when it is needed."""
+"""Words in, commands out: one module per command, everything heavy imported when it is needed."""

@@ -1,13 +1,12 @@
 """`unbribable bound`: what the theorems say in numbers, for given assumptions and a grid."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import typer
-
-from unbribable.cli.show import print_table
+from unbribable.cli.show import table
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel
@@ -22,7 +21,6 @@ from unbribable.theory.budgets import (
 )
 from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.theory.regret_bounds import (
-    RegretBound,
     elimination_time,
     simple_regret_horizon,
     theorem_5,
@@ -40,12 +38,10 @@ WIDTHS = {"paper": "paper", "default": "tight"}
 
 def kernel_of(kind: str, lengthscale: float, smoothness: float) -> Kernel:
     """The kernel that the flags stand for."""
-    tables: dict[str, dict[str, Any]] = {
-        "matern": {"nu": smoothness, "lengthscale": lengthscale},
-        "linear": {"scale": lengthscale},
-    }
-    table = tables.get(kind, {"lengthscale": lengthscale})
-    kernel: Kernel = KERNEL.build(KERNEL.read("kernel", {"kind": kind, **table}), {})
+    table: dict[str, Any] = {"kind": kind, "scale" if kind == "linear" else "lengthscale": lengthscale}
+    if kind == "matern":
+        table["nu"] = smoothness
+    kernel: Kernel = KERNEL.build(KERNEL.read("kernel", table), {})
     return kernel
 
 
@@ -65,8 +61,8 @@ def grid(points: int, dimension: int, low: float, high: float, rounds: int) -> F
             f"candidates and rounds must fit into {MAX_GIB:g} GiB, got {points}^{d} candidates and {T} "
             f"rounds, which may need {needed:.3g} GiB: take fewer --points, --dimension or --rounds"
         )
-    table = {"low": [low] * d, "high": [high] * d, "n": points}
-    return build_candidates(read_candidates("grid", table), seed=0)
+    axes = {"low": [low] * d, "high": [high] * d, "n": points}
+    return build_candidates(read_candidates("grid", axes), seed=0)
 
 
 def bounds(assumptions: Assumptions, X: Floats, C: float, T: int, gap: float | None) -> dict[str, Any]:
@@ -83,31 +79,30 @@ def bounds(assumptions: Assumptions, X: Floats, C: float, T: int, gap: float | N
         "T": T,
         "n_points": len(X),
         "information_gain": {"greedy": gamma.lower(T), "upper": gamma.upper(T)},
-        "widths": _widths(assumptions, C, T, float(gamma.upper(T))),
-        "budgets": _budgets(assumptions, C, T),
-        "regret": [_plain(*row) for row in _theorems(unit, C, T, gamma_1)],
+        "widths": _widths(assumptions, C, float(gamma.upper(T))),
+        "budgets": [] if math.isinf(assumptions.c_max) else _budgets(assumptions, C, T),
+        "regret": _regret(unit, C, T, gamma_1),
         "trivial": 2.0 * assumptions.B0 * T,
     }
     if gap is not None:
+        horizon = partial(simple_regret_horizon, unit, C, gap, gamma_1)
+        elimination = partial(elimination_time, unit, gap, gamma_1)
         data["gap"] = {
             "gap": gap,
-            "rounds_until_reported_point_is_within_gap": {
-                widths: simple_regret_horizon(unit, C, gap, gamma_1, noise=noise)
-                for widths, noise in WIDTHS.items()
-            },
-            "plays_of_slow_until_worse_points_are_ruled_out": None
-            if math.isinf(unit.c_max)
-            else {
-                widths: elimination_time(unit, gap, gamma_1, noise=noise)
-                for widths, noise in WIDTHS.items()
-            },
+            "rounds_until_reported_point_is_within_gap": _for_both(horizon),
+            "plays_of_slow_until_worse_points_are_ruled_out": (
+                None if math.isinf(unit.c_max) else _for_both(elimination)
+            ),
         }
     return data
 
 
-def _widths(assumptions: Assumptions, C: float, T: int, gain: float) -> dict[str, float]:
-    """What sigma is multiplied by after T readings, at the largest possible gain."""
-    a = assumptions
+def _for_both(number: Callable[..., Any]) -> dict[str, Any]:
+    return {widths: number(noise=noise) for widths, noise in WIDTHS.items()}
+
+
+def _widths(a: Assumptions, C: float, gain: float) -> dict[str, float]:
+    """What sigma is multiplied by, at the largest possible gain."""
     rho = radius(a.noise_std, a.lam, gain, a.delta)
     rho_half = radius(a.noise_std, a.lam, gain, a.delta / 2.0)
     return {
@@ -120,81 +115,67 @@ def _widths(assumptions: Assumptions, C: float, T: int, gain: float) -> dict[str
 
 def _budgets(assumptions: Assumptions, C: float, T: int) -> list[dict[str, Any]]:
     """Corruption that the instances drawn at random allow for."""
-    if math.isinf(assumptions.c_max):
-        return []
     tails = ("paper", "sharp")
-    layers = {tail: layer_budgets(assumptions, T, tail) for tail in tails}
-    rows = [
-        {"instance": label, "probability": p, **{tail: layers[tail][label].C for tail in tails}}
-        for label, p in layer_probabilities(T)
-    ]
+    found = [({tail: layer_budgets(assumptions, T, tail) for tail in tails}, layer_probabilities(T))]
     if C > 0.0:
-        label, p = fast_slow_probabilities(C)[0]
-        slow = {tail: fast_slow_budgets(assumptions, C, tail)[label].C for tail in tails}
-        rows.insert(0, {"instance": label, "probability": p, **slow})
-    return rows
-
-
-def _theorems(
-    a: Assumptions, C: float, T: int, gamma: MaxInformationGain
-) -> list[tuple[str, str, RegretBound]]:
-    """Learner, its widths (a key of `WIDTHS`) and what holds for it."""
-    found = [
-        ("RobustGPUCB", "paper", theorem_5(a, C, T, gamma)),
-        ("RobustGPUCB", "default", theorem_5(a, C, T, gamma, width="exact", noise="tight")),
+        slow = {tail: fast_slow_budgets(assumptions, C, tail) for tail in tails}
+        found.insert(0, (slow, fast_slow_probabilities(C)[:1]))
+    return [
+        {"instance": label, "probability": p, **{tail: budgets[tail][label].C for tail in tails}}
+        for budgets, draws in found
+        for label, p in draws
     ]
-    if math.isinf(a.c_max):
-        return found
-    for is_corrupted in (False, True):
-        learner = "FastSlowGPUCB" if is_corrupted else "FastSlowGPUCB, nobody lies"
-        for widths, noise in WIDTHS.items():
-            bound = theorem_9(a, C, T, gamma, is_corrupted=is_corrupted, noise=noise)
-            found.append((learner, widths, bound))
-    for widths, noise in WIDTHS.items():
-        found.append(("LayeredGPUCB", widths, theorem_10(a, C, T, gamma, noise=noise)))
-    return found
 
 
-def _plain(learner: str, widths: str, bound: RegretBound) -> dict[str, Any]:
-    says = bound.theorem_value
-    return {
-        "learner": learner,
-        "widths": widths,
-        "theorem": bound.theorem,
-        "adversary": bound.threat,
-        "regret": float(bound.value),
-        "theorem_says": None if math.isinf(says) else float(says),
-        "is_vacuous": bool(bound.is_vacuous),
+def _regret(a: Assumptions, C: float, T: int, gamma: MaxInformationGain) -> list[dict[str, Any]]:
+    """A row per learner and kind of widths (a key of `WIDTHS`)."""
+    of_robust = {
+        "paper": theorem_5(a, C, T, gamma),
+        "default": theorem_5(a, C, T, gamma, width="exact", noise="tight"),
     }
+    found = {"RobustGPUCB": of_robust}
+    if not math.isinf(a.c_max):
+        nine, ten = partial(theorem_9, a, C, T, gamma), partial(theorem_10, a, C, T, gamma)
+        found["FastSlowGPUCB, nobody lies"] = _for_both(partial(nine, is_corrupted=False))
+        found["FastSlowGPUCB"] = _for_both(partial(nine, is_corrupted=True))
+        found["LayeredGPUCB"] = _for_both(ten)
+    return [
+        {
+            "learner": learner,
+            "widths": widths,
+            "theorem": bound.theorem,
+            "adversary": bound.threat,
+            "theorem_says": None if math.isinf(bound.theorem_value) else float(bound.theorem_value),
+            "regret": float(bound.value),
+            "is_vacuous": bool(bound.is_vacuous),
+        }
+        for learner, by_widths in found.items()
+        for widths, bound in by_widths.items()
+    ]
 
 
-def show(data: Mapping[str, Any]) -> None:
-    """Print what `bounds` found."""
-    typer.echo(data["assumptions"])
-    gain = data["information_gain"]
-    T = data["T"]
-    typer.echo(f"\nInformation gain of {T} readings: {gain['greedy']:.4g} to {gain['upper']:.4g}")
-    widths = [{"width": name, "sigma": value} for name, value in data["widths"].items()]
-    heads = {"width": f"width after {T} readings", "sigma": "times sigma"}
-    print_table("Widths at the largest gain", heads, widths)
-    heads = {"instance": "instance", "probability": "drawn with", "paper": "paper", "sharp": "sharp"}
-    print_table("Corruption the instances allow for", heads, data["budgets"])
-    heads = {
-        "learner": "learner",
-        "widths": "widths",
-        "theorem": "by",
-        "adversary": "adversary",
-        "theorem_says": "theorem says",
-        "regret": "regret at most",
-        "is_vacuous": "vacuous",
-    }
-    print_table(f"Regret (lam = 1; trivially {data['trivial']:.4g})", heads, data["regret"])
-    typer.echo(
+def text(data: Mapping[str, Any]) -> str:
+    """What `bounds` found, for people."""
+    T, gain = data["T"], data["information_gain"]
+    widths = [{"width": name, "times sigma": value} for name, value in data["widths"].items()]
+    parts = [
+        data["assumptions"],
+        f"\nInformation gain of {T} readings: {gain['greedy']:.4g} to {gain['upper']:.4g}",
+        table("Widths at the largest gain", widths, width=f"width after {T} readings"),
+        table("Corruption the instances allow for", data["budgets"], probability="drawn with"),
+        table(
+            f"Regret (lam = 1; trivially {data['trivial']:.4g})",
+            data["regret"],
+            theorem="by",
+            regret="regret at most",
+            is_vacuous="vacuous",
+        ),
         "widths paper: width, noise, tail and gain as in the paper; default: exact, tight, sharp and "
-        "realised,\nwhose noise width pays for two events: delta/2 for delta in its logarithm"
-    )
+        "realised,\nwhose noise width pays for two events: delta/2 for delta in its logarithm",
+    ]
     for name, value in data.get("gap", {}).items():
-        typer.echo(f"{name.replace('_', ' ')}: {_in_words(value)}")
+        parts.append(f"{name.replace('_', ' ')}: {_in_words(value)}")
+    return "\n".join(parts)
 
 
 def _in_words(value: Any) -> str:

@@ -1,31 +1,49 @@
-"""What every command has: --json, exit codes, messages for bad values."""
+"""What every command has: --json, exit codes, one line for a bad value."""
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from threadpoolctl import threadpool_limits
 
-P = ParamSpec("P")
-R = TypeVar("R")
+from unbribable.cli.show import print_json
 
+Command = Callable[..., Any]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
 
 
-def door(command: Callable[P, R]) -> Callable[P, R]:
-    """The command with exit code 130 when interrupted, and 1 with the line that installs an extra.
+class Answer(NamedTuple):
+    """What a command has to say."""
 
-    One thread for linear algebra: most of it is small, where threads only wait for each other, on a busy
-    machine for minutes.
+    data: Any
+    """Plain data, for --json."""
+    text: str = ""
+    """The same for people."""
+    notes: str = ""
+    """What people should know besides; on standard error."""
+    exit_code: int = 0
+
+
+def option(help_: str, *names: str, **words: Any) -> Any:
+    """An option of a command."""
+    return typer.Option(*names, help=help_, **words)
+
+
+def door(command: Callable[..., Answer]) -> Callable[..., None]:
+    """The command with --json, which prints its answer.
+
+    The exit code is 130 if it is interrupted, and 1 if an extra is missing (with the line that installs
+    it). Linear algebra gets one thread: most of it is small, and on a busy machine threads would wait
+    minutes for each other.
     """
 
-    @functools.wraps(command)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+    def guarded(as_json: Json = False, **words: Any) -> None:
         try:
             with threadpool_limits(limits=1, user_api="blas"):
-                return command(*args, **kwargs)
+                answer = command(**words)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             raise typer.Exit(130) from None
@@ -34,8 +52,34 @@ def door(command: Callable[P, R]) -> Callable[P, R]:
                 raise
             typer.echo(f"unbribable: {error}", err=True)
             raise typer.Exit(1) from None
+        if as_json:
+            print_json(answer.data)
+        else:
+            for text, is_note in ((answer.text, False), (answer.notes, True)):
+                if text:
+                    typer.echo(text, err=is_note)
+        if answer.exit_code:
+            raise typer.Exit(answer.exit_code)
 
-    return guarded
+    return extended(guarded, command)
+
+
+def extended(
+    outer: Callable[..., Any], inner: Callable[..., Any], n_taken: int = 0
+) -> Callable[..., Any]:
+    """`outer` under the name of `inner`, to which it passes its **words on, with the options of both.
+
+    It supplies the first `n_taken` parameters of `inner` itself.
+    """
+    own = list(inspect.signature(inner).parameters.values())[n_taken:]
+    more = [p for p in inspect.signature(outer).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    required = [p for p in (*more, *own) if p.default is p.empty]
+    optional = [p for p in (*own, *more) if p.default is not p.empty]
+    functools.update_wrapper(outer, inner)
+    parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in (*required, *optional)]
+    outer.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    outer.__annotations__ = {p.name: p.annotation for p in parameters}
+    return outer
 
 
 @contextmanager

@@ -1,21 +1,18 @@
-"""The command line, where words stand for the paper's letters: thin commands, everything else lazy."""
+"""The commands, in words instead of the paper's letters. What is heavy is imported when it is needed."""
 
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbribable.cli.door import Json, door, usage
-from unbribable.cli.show import print_json, print_table, progress_bar, show_sweep
+from unbribable.cli.door import Answer, door, option, usage
+from unbribable.cli.show import progress_bar, sheet, table
 from unbribable.cli.study import app as study
 
 if TYPE_CHECKING:
     from unbribable.runs.sweep import Tally
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 app = typer.Typer(
     help="Bayesian optimization that cannot be bribed.",
@@ -26,17 +23,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(study, name="study")
+_KIND = "Kind ({}, ...) or the spec's label."
 
 
 @app.command()
 @door
 def demo(
-    seeds: Annotated[int, typer.Option(min=1, help="Games of each learner.")] = 20,
-    out: Annotated[Path, typer.Option(help="Where figure1.png and figure1.svg go.")] = Path(),
-    figure: Annotated[bool, typer.Option(help="Draw the figure.")] = True,
-    as_json: Json = False,
-) -> None:
-    """Play the paper's Figure 1: lies near the maximum, and who comes back to it.
+    seeds: Annotated[int, option("Games of each learner.", min=1)] = 20,
+    out: Annotated[Path, option("Where figure1.png and figure1.svg go.")] = Path(),
+    figure: Annotated[bool, option("Draw the figure.")] = True,
+) -> Answer:
+    """Play the paper's Figure 1: lies near the maximum, and which learner still finds it.
 
     \b
     Examples:
@@ -46,55 +43,39 @@ def demo(
     """
     from unbribable.cli.demo import play_demo
 
-    with progress_bar("games", is_quiet=as_json) as bar:
+    with progress_bar("games") as bar:
         data = play_demo(seeds, out if figure else None, lambda done, total: bar(done, total, ""))
-    if as_json:
-        print_json(data)
-        return
     setting = data["setting"]
-    columns = {
-        "learner": "learner",
-        "games": "games",
-        "near_optimum": f"last {setting['last']} of {setting['rounds']} near x*",
-        "found_optimum": "found x*",
-        "simple_regret": "simple regret",
-        "regret": "regret",
-        "spent": "spent",
-    }
-    title = f"Readings near x* are lowered by a third until C = {setting['corruption']:g} is spent"
-    print_table(title, columns, data["learners"])
-    typer.echo("found x*: share of the games whose recommended point is near x*")
-    for file in data["files"]:
-        typer.echo(f"wrote {file}")
+    played = table(
+        f"Readings near x* are lowered by a third until C = {setting['corruption']:g} is spent",
+        data["learners"],
+        near_optimum=f"last {setting['last']} of {setting['rounds']} near x*",
+        found_optimum="found x*",
+    )
+    words = "found x*: share of the games whose recommended point is near x*"
+    files = [f"wrote {file}" for file in data["files"]]
+    return Answer(data, "\n".join([played, words, *files]))
 
 
 @app.command()
 @door
 def run(
     spec: Annotated[Path | None, typer.Argument(help="A spec file, to play one cell of it.")] = None,
-    algorithm: Annotated[
-        str | None,
-        typer.Option(help="Kind (GPUCB, RobustGPUCB, FastSlowGPUCB, ...) or the spec's label."),
-    ] = None,
-    adversary: Annotated[
-        str | None, typer.Option(help="Kind (none, top_k, flip, zero_out, ...) or the spec's label.")
-    ] = None,
-    objective: Annotated[
-        str | None, typer.Option(help="Kind (random_rkhs, gp_draw, figure_1, ...) or the spec's label.")
-    ] = None,
-    corruption: Annotated[float | None, typer.Option(help="Total corruption C.")] = None,
-    noise: Annotated[float | None, typer.Option(help="Standard deviation of the noise.")] = None,
-    rounds: Annotated[int | None, typer.Option(help="Rounds T.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the whole game.")] = None,
-    threat: Annotated[str | None, typer.Option(help="weak or strong.")] = None,
+    algorithm: Annotated[str | None, option(_KIND.format("GPUCB, RobustGPUCB, FastSlowGPUCB"))] = None,
+    adversary: Annotated[str | None, option(_KIND.format("none, top_k, flip, zero_out"))] = None,
+    objective: Annotated[str | None, option(_KIND.format("random_rkhs, gp_draw, figure_1"))] = None,
+    corruption: Annotated[float | None, option("Total corruption C.")] = None,
+    noise: Annotated[float | None, option("Standard deviation of the noise.")] = None,
+    rounds: Annotated[int | None, option("Rounds T.")] = None,
+    seed: Annotated[int | None, option("Seed of the whole game.")] = None,
+    threat: Annotated[str | None, option("weak or strong.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="SECTION.KEY=VALUE, the value in TOML; repeat.")
+        list[str] | None, option("SECTION.KEY=VALUE, the value in TOML; repeat.", "--set")
     ] = None,
-    profile: Annotated[str | None, typer.Option(help="Profile of the spec.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the record to this .npz file.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Play one game, from flags or from a cell of a spec file, and print what came of it.
+    profile: Annotated[str | None, option("Profile of the spec.")] = None,
+    save: Annotated[Path | None, option("Write the record to this .npz file.")] = None,
+) -> Answer:
+    """Play one game, from flags or from a cell of a spec file, and print the outcome.
 
     \b
     Examples:
@@ -132,25 +113,20 @@ def run(
         with usage():
             record.save(save)
     data = summary(record)
-    if as_json:
-        print_json(data)
-    else:
-        rows = [{"what": key.replace("_", " "), "value": value} for key, value in data.items()]
-        print_table("One game", {"what": "", "value": ""}, rows)
+    return Answer(data, sheet("One game", data))
 
 
 @app.command()
 @door
 def sweep(
     spec: Annotated[Path, typer.Argument(help="A TOML spec, for example experiments/figure1.toml.")],
-    out: Annotated[Path, typer.Option(help="Directory of the sweep; calling again goes on in it.")],
-    profile: Annotated[str | None, typer.Option(help="Profile of the spec.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes; one per core.")] = None,
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    serial: Annotated[bool, typer.Option("--serial", help="Play here, one by one.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Play every run of a spec that has no file yet, or a damaged one, on all cores or on a cluster.
+    out: Annotated[Path, option("Directory of the sweep; a second call resumes it.")],
+    profile: Annotated[str | None, option("Profile of the spec.")] = None,
+    workers: Annotated[int | None, option("Processes; one per core by default.", min=1)] = None,
+    scheduler: Annotated[str | None, option("Address of a Dask scheduler.")] = None,
+    serial: Annotated[bool, option("Play here, one by one.", "--serial")] = False,
+) -> Answer:
+    """Play every run of a spec whose record is missing or damaged, on all cores or on a cluster.
 
     \b
     Examples:
@@ -159,7 +135,7 @@ def sweep(
       unbribable sweep experiments/attacks.toml --out /shared/attacks --scheduler tcp://head:8786
 
     \b
-    Exit code: 0 all runs are there, 1 some failed, 2 usage, 130 interrupted.
+    Exit code: 0 all runs are done, 1 some failed, 2 wrong usage, 130 interrupted.
     """
     from unbribable.runs.spec import load_spec
     from unbribable.runs.sweep import sweep as play_all
@@ -171,7 +147,7 @@ def sweep(
             raise ValueError("--serial must come without --workers and --scheduler")
         out.mkdir(parents=True, exist_ok=True)
     try:
-        with progress_bar("runs", is_quiet=as_json) as bar:
+        with progress_bar("runs") as bar:
 
             def show(tally: "Tally") -> None:
                 words = f"{tally.done} done, {len(tally.failed)} failed, {tally.left} left"
@@ -183,24 +159,31 @@ def sweep(
             )  # fmt: skip
     except KeyboardInterrupt:
         line = shlex.join(["unbribable", *sys.argv[1:]])
-        typer.echo(f"interrupted; what is finished is kept. This goes on:\n  {line}", err=True)
+        typer.echo(f"interrupted; what is finished is kept. To resume:\n  {line}", err=True)
         raise typer.Exit(130) from None
     except (OSError, RuntimeError, ValueError) as error:
         typer.echo(f"unbribable: {error}", err=True)
         raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
-    show_sweep(tally, out, as_json=as_json)
-    if tally.failed:
-        raise typer.Exit(1)
+    failed = [str(out / "failed" / f"{key}.json") for key in tally.failed]
+    counts = {"total": tally.total, "kept": tally.kept, "done": tally.done, "left": tally.left}
+    lists = {"failed": failed, "damaged": list(tally.damaged)}
+    lines = [
+        f"{tally.total} runs in {out}: {tally.kept} were there, {tally.done} played in "
+        f"{tally.seconds:.1f} s, {len(failed)} failed",
+        *(f"  played again: {words}" for words in tally.damaged),
+        *(f"  failed: {file}" for file in failed),
+    ]
+    data = {"directory": str(out), **counts, **lists, "seconds": tally.seconds}
+    return Answer(data, "\n".join(lines), exit_code=1 if failed else 0)
 
 
 @app.command()
 @door
 def report(
-    directory: Annotated[Path, typer.Argument(help="Of a sweep.")],
-    out: Annotated[Path | None, typer.Option(help="Where to write; DIR/report.")] = None,
-    baseline: Annotated[str | None, typer.Option(help="Label the others are compared to.")] = None,
-    as_json: Json = False,
-) -> None:
+    directory: Annotated[Path, typer.Argument(help="Directory of a sweep.")],
+    out: Annotated[Path | None, option("Where to write; DIRECTORY/report by default.")] = None,
+    baseline: Annotated[str | None, option("Label the others are compared to.")] = None,
+) -> Answer:
     """Write tables (Markdown, CSV) and figures (PNG, SVG) of a sweep.
 
     \b
@@ -212,43 +195,32 @@ def report(
 
     with usage():
         data = write_report(directory, out, baseline)
-    if as_json:
-        print_json(data)
-        return
-    for file in data["files"]:
-        typer.echo(f"wrote {file}")
-    if data["n_skipped"]:
-        typer.echo(f"{data['n_skipped']} files skipped, see report.md", err=True)
-    if data["advice"]:
-        typer.echo(data["advice"], err=True)
+    notes = [f"{data['n_skipped']} files skipped, see report.md"] if data["n_skipped"] else []
+    notes += [data["advice"]] if data["advice"] else []
+    return Answer(data, "\n".join(f"wrote {file}" for file in data["files"]), notes="\n".join(notes))
 
 
 @app.command()
 @door
 def bound(
-    kernel: Annotated[
-        str, typer.Option(help="squared_exponential, matern or linear.")
-    ] = "squared_exponential",
-    lengthscale: Annotated[float, typer.Option(help="Of the kernel (linear: its scale).")] = 0.2,
-    smoothness: Annotated[float, typer.Option(help="nu of the Matern kernel.")] = 2.5,
-    norm: Annotated[float, typer.Option(help="Bound B on the RKHS norm of f.")] = 2.0,
-    largest: Annotated[float, typer.Option(help="Bound B0 on |f|.")] = 1.0,
-    noise: Annotated[float, typer.Option(help="Standard deviation of the noise.")] = 0.05,
-    lam: Annotated[float, typer.Option(help="Fictitious noise variance of the posterior.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Probability of failure.")] = 0.1,
-    cap: Annotated[float | None, typer.Option(help="Largest single lie; B0 by default.")] = None,
-    corruption: Annotated[float, typer.Option(help="Total corruption C.")] = 10.0,
-    rounds: Annotated[int, typer.Option(help="Rounds T.")] = 10_000,
-    points: Annotated[int, typer.Option(help="Candidates per axis.")] = 100,
-    dimension: Annotated[int, typer.Option(help="Number of axes.")] = 1,
-    low: Annotated[float, typer.Option(help="Lower end of every axis.")] = 0.0,
-    high: Annotated[float, typer.Option(help="Upper end of every axis.")] = 1.0,
-    gap: Annotated[
-        float | None, typer.Option(help="Rounds until points this much worse are out.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Information gain, widths and the theorems' regret bounds for given assumptions, as numbers.
+    kernel: Annotated[str, option("squared_exponential, matern or linear.")] = "squared_exponential",
+    lengthscale: Annotated[float, option("Lengthscale of the kernel; linear: its scale.")] = 0.2,
+    smoothness: Annotated[float, option("nu of the Matern kernel.")] = 2.5,
+    norm: Annotated[float, option("Bound B on the RKHS norm of f.")] = 2.0,
+    largest: Annotated[float, option("Bound B0 on |f|.")] = 1.0,
+    noise: Annotated[float, option("Standard deviation of the noise.")] = 0.05,
+    lam: Annotated[float, option("Fictitious noise variance of the posterior.")] = 1.0,
+    delta: Annotated[float, option("Probability of failure.")] = 0.1,
+    cap: Annotated[float | None, option("Largest single lie; B0 by default.")] = None,
+    corruption: Annotated[float, option("Total corruption C.")] = 10.0,
+    rounds: Annotated[int, option("Rounds T.")] = 10_000,
+    points: Annotated[int, option("Candidates per axis.")] = 100,
+    dimension: Annotated[int, option("Number of axes.")] = 1,
+    low: Annotated[float, option("Lower end of every axis.")] = 0.0,
+    high: Annotated[float, option("Upper end of every axis.")] = 1.0,
+    gap: Annotated[float | None, option("Rounds until points this much worse are ruled out.")] = None,
+) -> Answer:
+    """Print information gain, widths and the theorems' regret bounds for given assumptions.
 
     \b
     Examples:
@@ -256,7 +228,7 @@ def bound(
       unbribable bound --kernel linear --lengthscale 1.5 --dimension 2 --points 10 --json
       unbribable bound --kernel matern --smoothness 1.5 --gap 0.2
     """
-    from unbribable.cli.bound import bounds, grid, kernel_of, show
+    from unbribable.cli.bound import bounds, grid, kernel_of, text
     from unbribable.theory.assumptions import Assumptions
 
     with usage():
@@ -265,7 +237,4 @@ def bound(
         cap = largest if cap is None else cap
         a = Assumptions(k, B=norm, B0=largest, noise_std=noise, lam=lam, delta=delta, c_max=cap)
         data = bounds(a, X, corruption, rounds, gap)
-    if as_json:
-        print_json(data)
-    else:
-        show(data)
+    return Answer(data, text(data))

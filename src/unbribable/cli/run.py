@@ -14,26 +14,14 @@ from unbribable.runs.spec import load_spec, read_spec
 
 _SECTIONS = ("objective", "assumptions", "algorithm", "adversary")
 
+_KERNEL = {"kind": "squared_exponential", "lengthscale": 0.2}
 OBJECTIVES: dict[str, dict[str, Any]] = {
-    "figure_1": {"kind": "figure_1"},
-    "random_rkhs": {
-        "kind": "random_rkhs",
-        "kernel": {"kind": "squared_exponential", "lengthscale": 0.2},
-        "candidates": {"n": 100},
-        "norm": 2.0,
-    },
-    "gp_draw": {
-        "kind": "gp_draw",
-        "kernel": {"kind": "squared_exponential", "lengthscale": 0.2},
-        "candidates": {"n": 100},
-    },
-    "lower_bound": {
-        "kind": "lower_bound",
-        "kernel": {"kind": "squared_exponential", "lengthscale": 0.1},
-    },
-    "test_function": {"kind": "test_function", "candidates": {"n": 100}},
+    "random_rkhs": {"kernel": _KERNEL, "candidates": {"n": 100}, "norm": 2.0},
+    "gp_draw": {"kernel": _KERNEL, "candidates": {"n": 100}},
+    "lower_bound": {"kernel": {**_KERNEL, "lengthscale": 0.1}},
+    "test_function": {"candidates": {"n": 100}},
 }
-"""What `--objective` stands for; `--set objective.KEY=VALUE` changes it."""
+"""What `--objective` stands for beside the kind; `--set objective.KEY=VALUE` changes it."""
 
 
 def run_from_flags(flags: Mapping[str, Any], settings: Sequence[str]) -> Run:
@@ -51,14 +39,14 @@ def run_from_flags(flags: Mapping[str, Any], settings: Sequence[str]) -> Run:
     checks.integer("--seed", flags["seed"], at_least=0)
     checks.real("--corruption", flags["corruption"], at_least=0.0)
     tables: dict[str, dict[str, Any]] = {
-        "objective": dict(OBJECTIVES.get(flags["objective"], {"kind": flags["objective"]})),
+        "objective": {"kind": flags["objective"], **OBJECTIVES.get(flags["objective"], {})},
         "assumptions": {"lam": 0.01},
         "algorithm": {"kind": flags["algorithm"]},
         "adversary": {"kind": flags["adversary"]},
     }
     for setting in settings:
         _set(tables, setting)
-    raw: dict[str, Any] = {
+    raw = {
         "name": "run",
         "T": flags["rounds"],
         "seeds": [flags["seed"]],
@@ -68,15 +56,14 @@ def run_from_flags(flags: Mapping[str, Any], settings: Sequence[str]) -> Run:
         "assumptions": tables["assumptions"],
         "algorithms": [tables["algorithm"]],
         "adversaries": [tables["adversary"]],
+        **({"budgets": [flags["corruption"]]} if flags["corruption"] else {}),
     }
-    if flags["corruption"]:
-        raw["budgets"] = [flags["corruption"]]
     (run,) = read_spec(raw).runs()
     return run
 
 
 def run_from_spec(path: Path, profile: str | None, wanted: Mapping[str, Any]) -> Run:
-    """The first run of a spec that is as wanted (None: any); attacked before clean ones.
+    """The first run of a spec with the wanted values (None: any), attacked runs before clean ones.
 
     Raises:
         ValueError: There is none; the message says which values there are.
@@ -143,7 +130,7 @@ def _set(tables: dict[str, dict[str, Any]], setting: str) -> None:
 
 
 def _toml(value: str) -> Any:
-    """A TOML value; what is none is a word."""
+    """Parse as TOML; fall back to the raw string."""
     try:
         return tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

@@ -1,83 +1,62 @@
 """What the commands print: tables, JSON, a progress bar."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import click
 import typer
 
-if TYPE_CHECKING:
-    from unbribable.runs.sweep import Tally
-
-Bar = Callable[[int, int, str], None]
-"""Called with what is through, all, and words."""
+from unbribable.practice.progress import Show, bar
 
 
 def print_json(data: Any) -> None:
-    """Print plain data; numbers that JSON has no word for are refused."""
-    typer.echo(json.dumps(data, indent=2, allow_nan=False))
+    """Print plain data; null for what JSON has no number for."""
+    typer.echo(json.dumps(_finite(data), indent=2, allow_nan=False))
 
 
-def print_table(title: str, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print rows of plain data under the given headings, numbers with four digits."""
+def table(title: str, rows: Sequence[Mapping[str, Any]], **headings: str) -> str:
+    """Rows of plain data, numbers with four digits; headings are the keys unless given."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console(markup=False, highlight=False)
     if not console.is_terminal:
         console.width = 120
-    table = Table(title=title, title_justify="left", show_header=any(columns.values()))
+    if not rows:
+        return title
+    columns = {key: headings.get(key, key.replace("_", " ")) for key in rows[0]}
+    has_heads = any(columns.values())
+    drawn = Table(title=title, title_justify="left", show_header=has_heads)
     for k, (key, heading) in enumerate(columns.items()):
-        is_number = any(_is_number(row[key]) for row in rows) and any(columns.values())
+        is_number = has_heads and any(type(row[key]) in (int, float) for row in rows)
         justify: Literal["left", "right"] = "right" if is_number else "left"
-        table.add_column(heading, justify=justify, overflow="fold", no_wrap=k == 0)
+        drawn.add_column(heading, justify=justify, overflow="fold", no_wrap=k == 0)
     for row in rows:
-        table.add_row(*(_words(row[key]) for key in columns))
-    console.print(table)
+        drawn.add_row(*(_words(row[key]) for key in columns))
+    with console.capture() as captured:
+        console.print(drawn)
+    return captured.get().rstrip("\n")
+
+
+def sheet(title: str, data: Mapping[str, Any]) -> str:
+    """A table without headings: a row per entry."""
+    rows = [{"what": key.replace("_", " "), "value": value} for key, value in data.items()]
+    return table(title, rows, what="", value="")
 
 
 @contextmanager
-def progress_bar(what: str, *, is_quiet: bool) -> Iterator[Bar]:
-    """A bar with the time left on the terminal's error channel; nothing where there is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True, markup=False, highlight=False)
-    columns = (
-        TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )  # fmt: skip
-    with Progress(*columns, console=console, disable=is_quiet or not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None, words="")
-
-        def show(done: int, total: int, words: str) -> None:
-            progress.update(task, completed=done, total=total, words=words)
-
-        yield show
-
-
-def show_sweep(tally: "Tally", out: Path, *, as_json: bool) -> None:
-    """Print what came of a sweep, and where to look for what failed."""
-    failed = [str(out / "failed" / f"{key}.json") for key in tally.failed]
-    if as_json:
-        counts = {"total": tally.total, "kept": tally.kept, "done": tally.done, "left": tally.left}
-        lists = {"failed": failed, "damaged": list(tally.damaged)}
-        print_json({"directory": str(out), **counts, **lists, "seconds": tally.seconds})
+def progress_bar(what: str) -> Iterator[Show]:
+    """A bar with the time left; nothing under --json, or where standard error is no terminal."""
+    context = click.get_current_context(silent=True)
+    if (context is not None and context.params.get("as_json")) or not sys.stderr.isatty():
+        yield lambda done, total, words: None
         return
-    typer.echo(
-        f"{tally.total} runs in {out}: {tally.kept} were there, {tally.done} played in "
-        f"{tally.seconds:.1f} s, {len(failed)} failed"
-    )
-    for words in tally.damaged:
-        typer.echo(f"  played again: {words}")
-    for file in failed:
-        typer.echo(f"  failed: {file}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    with bar(what, has_time_left=True) as show:
+        yield show
 
 
 def _words(value: Any) -> str:
@@ -92,3 +71,11 @@ def _words(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_words(part)}" for key, part in value.items())
     return str(value)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

@@ -23,7 +23,7 @@ def shown(storage: str) -> str:
 
 @contextmanager
 def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
-    """The database, open for what is done in here; what fails is said in a line.
+    """The database, open inside the `with`; an error of it is reported in one line.
 
     Args:
         storage: A file or an address.
@@ -31,10 +31,12 @@ def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
     """
     with usage():
         import_module("unbribable.integrations.optuna_sampler")  # without Optuna, says what to install
+        import optuna
         import sqlalchemy
         from optuna.exceptions import StorageInternalError
         from optuna.storages import RDBStorage
 
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
         url = storage if "://" in storage else f"sqlite:///{storage}"
         try:
             parsed = sqlalchemy.make_url(url)
@@ -65,13 +67,13 @@ def _check_file(file: Path, is_new: bool) -> None:
         raise ValueError(f"storage must be in a folder that exists, got {str(file)!r}")
     if not is_new and not file.exists():
         raise ValueError(
-            f"storage must exist, got {str(file)!r}: go to its folder, name it by --storage or "
-            "UNBRIBABLE_STORAGE, or begin with unbribable study create"
+            f"storage must exist, got {str(file)!r}: go to its folder, name it with --storage "
+            "or UNBRIBABLE_STORAGE, or start with unbribable study create"
         )
 
 
 def _missing(backend: str, error: ImportError) -> str:
-    """What to install, for a database whose driver is not there."""
+    """What to install for a database whose driver is missing."""
     if backend == "postgresql":
         return 'a database at postgresql:// needs its driver: pip install "unbribable[postgres]"'
     return f"a database at {backend}:// needs its driver, pip install it: {error.__cause__}"

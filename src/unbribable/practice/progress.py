@@ -2,68 +2,88 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unbribable.practice.result import Result
 
 _EVERY = 0.5
-"""Seconds between two looks at incumbent and suspects, which cost more than a round may."""
+"""Seconds between two looks at incumbent and suspects, which may take longer than a round."""
 
 
-class Reporter(Protocol):
-    """Something that is told after every round."""
-
-    def __call__(self, result: "Result") -> None: ...
-
-
-def _quiet(result: "Result") -> None:
-    pass
+Show = Callable[[int, int, str | None], None]
+"""Called with what is done, the total, and new words (None: leave them)."""
 
 
 @contextmanager
-def reporter(n_rounds: int, progress: bool | None) -> Iterator[Reporter]:
-    """A reporter: a progress bar, or nothing where `progress` is False or there is no terminal.
+def reporter(n_rounds: int, progress: bool | None) -> Iterator[Callable[["Result"], None]]:
+    """To be called with the result after every round: a progress bar, or nothing.
 
     Args:
         n_rounds: Rounds in all.
         progress: True and False decide; None shows the bar if standard error is a terminal and rich
             is installed.
     """
-    is_wanted = sys.stderr.isatty() if progress is None else progress
+    is_wanted = sys.stderr.isatty() and _has_rich() if progress is None else progress
     if not is_wanted:
-        yield _quiet
+        yield lambda result: None
         return
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.table import Column
-    except ImportError:
-        if progress is None:
-            yield _quiet
-            return
-        raise ImportError('a progress bar needs rich: pip install "unbribable[cli]"') from None
-    columns = (
-        TextColumn("round", table_column=Column(no_wrap=True)),
-        MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=2 * len(str(n_rounds)) + 1)),
-        BarColumn(bar_width=10),
-        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
-        task = bar.add_task("", total=n_rounds)
+    if not _has_rich():
+        raise ImportError('a progress bar needs rich: pip install "unbribable[cli]"')
+    with bar("round", n_rounds) as show:
         last = [-_EVERY]
 
         def report(result: "Result") -> None:
             n_done = sum(not trial.is_given for trial in result.trials)
-            bar.update(task, completed=n_done)
             now = time.monotonic()
-            if now - last[0] >= _EVERY or n_done >= n_rounds:
+            is_due = now - last[0] >= _EVERY or n_done >= n_rounds
+            if is_due:
                 last[0] = now
-                bar.update(task, description=in_a_line(result))
+            show(n_done, n_rounds, in_a_line(result) if is_due else None)
 
         yield report
+
+
+@contextmanager
+def bar(what: str, total: int = 0, *, has_time_left: bool = False) -> Iterator[Show]:
+    """A progress bar on standard error.
+
+    Args:
+        what: What is counted.
+        total: How many there are, if that is known; room is kept for the number.
+        has_time_left: Whether the bar says how long the rest will take.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column
+
+    columns: list[ProgressColumn] = [
+        TextColumn(what, table_column=Column(no_wrap=True)),
+        MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=2 * len(str(total)) + 1)),
+        BarColumn(bar_width=10),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+    ]
+    if has_time_left:
+        columns.append(TimeRemainingColumn(elapsed_when_finished=True))
+    with Progress(*columns, console=Console(stderr=True, markup=False)) as drawn:
+        task = drawn.add_task("", total=total or None)
+        yield lambda done, total, words: drawn.update(
+            task, completed=done, total=total, description=words
+        )
+
+
+def _has_rich() -> bool:
+    return find_spec("rich") is not None
 
 
 def in_a_line(result: "Result") -> str:
