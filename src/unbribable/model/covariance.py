@@ -42,8 +42,12 @@ class Covariance:
     @property
     def dense(self) -> Floats:
         """All of it, a copy."""
-        columns, steps = self._waiting
-        return np.concatenate([part for _, part in self._parts()]) - columns @ steps
+        parts = [part for _, part in self._parts()]
+        dense: Floats = parts[0].copy() if len(parts) == 1 else np.concatenate(parts)
+        if self._k:
+            columns, steps = self._waiting
+            dense -= columns @ steps
+        return dense
 
     def row(self, j: int) -> Floats:
         """R[j], (n,)."""
@@ -69,11 +73,10 @@ class Covariance:
     def columns(self, indices: Ints | int) -> Floats:
         """R[:, indices]: (m, k), or (m,) for one index."""
         parts = [part for _, part in self._parts()]
-        if not isinstance(indices, int) and len(indices) > 8 and (np.diff(indices) == 1).all():
-            side_by_side = slice(int(indices[0]), int(indices[-1]) + 1)  # some times faster
-            found = [part[:, side_by_side].copy() for part in parts]
+        if isinstance(indices, int):
+            found = [part[:, indices].copy() for part in parts]
         else:
-            found = [part.take(indices, axis=1) for part in parts]
+            found = [part[:, indices] for part in parts]  # each column contiguous in memory
         gathered: Floats = found[0] if len(found) == 1 else np.concatenate(found)
         if self._k:
             columns, steps = self._waiting

@@ -148,10 +148,10 @@ class Posterior:
         """Of each item: which point read, of 0..m-1, and its noise; (n_items,) each, views."""
         return self._tally.items
 
-    def item_weights(self, indices: Ints) -> Floats:
-        """lam * |weight| of one reading of each item in the mean at these candidates: (n_items, k)."""
+    def item_weights(self, indices: Ints | None = None) -> Floats:
+        """lam * |weight| of one reading of each item in the mean at these candidates (all if None): (n_items, k)."""
         self._R.flush()
-        return self.weights_of(self._R.columns(indices))
+        return self.weights_of(self._R.dense if indices is None else self._R.columns(indices))
 
     def weights_of(self, columns: Floats) -> Floats:
         """`item_weights` of points whose columns of R are given, (m, k); overwrites them."""

@@ -12,6 +12,9 @@ from unbribable.theory.widths import shift_capped, shift_exact, shift_paper
 _ELEMENTS = 1 << 20
 """Entries of R looked at in one go: bounds the memory of a full evaluation."""
 
+_SMALL = 1 << 14
+"""Entries of R up to which solving everywhere costs less than finding out where it is needed."""
+
 
 class Shift(ABC):
     """Abstract. Holds changing state: `low <= shift <= high` at every candidate.
@@ -81,9 +84,9 @@ class ExactShift(Shift):
 
     The triangle inequality proves both; for the left one note that one reading more only enlarges the
     feasible set. The knapsack itself (O(m) a candidate) is solved only where the bracket cannot decide.
+    While R is small it is solved everywhere after each reading, starting from the last solution.
     """
 
-    is_open = True
     _SLACK = 1e-12
     """Relative slack for the rounding of the bracket's own arithmetic."""
 
@@ -93,8 +96,12 @@ class ExactShift(Shift):
         self._cap = cap
         self.low = np.zeros(len(posterior.mu))
         self.high = np.zeros(len(posterior.mu))
+        self.is_open = False
+        self._critical: Ints = np.zeros(len(posterior.mu), dtype=np.intp)
 
     def resolve(self, indices: Ints) -> None:
+        if not self.is_open:
+            return
         indices = indices[self.low[indices] < self.high[indices]]
         if not len(indices):
             return
@@ -103,10 +110,18 @@ class ExactShift(Shift):
         for start in range(0, len(indices), n_rows):
             part = indices[start : start + n_rows]
             weights = self._posterior.item_weights(part)
-            shift = shift_exact(weights, counts, self._C, self._cap) / self._posterior.lam
+            critical = self._critical[part]
+            shift = shift_exact(weights, counts, self._C, self._cap, critical) / self._posterior.lam
             self.low[part] = self.high[part] = shift
+            self._critical[part] = critical
 
     def moved(self, i: int, update: Update, sigma: Floats) -> None:
+        p = self._posterior
+        if len(p.item_counts) * len(sigma) <= _SMALL:
+            shift = shift_exact(p.item_weights(), p.item_counts, self._C, self._cap, self._critical)
+            self.low = self.high = shift / p.lam
+            return
+        self.is_open = True
         ceiling = shift_capped(self._C, self._cap, self._posterior.lam_min, sigma)
         ceiling *= 1.0 + DRIFT_TOLERANCE
         if update.is_rebuilt:
@@ -121,9 +136,13 @@ class ExactShift(Shift):
 
     def extend(self, sigma: Floats, is_rebuilt: bool) -> None:
         n = 0 if is_rebuilt else len(self.low)
+        self._critical = np.concatenate(
+            [self._critical, np.zeros(len(sigma) - len(self._critical), np.intp)]
+        )
         if not self._posterior.m:
             self.low = self.high = np.zeros(len(sigma))
             return
+        self.is_open = True
         ceiling = shift_capped(self._C, self._cap, self._posterior.lam_min, sigma[n:])
         self.low = np.concatenate([self.low[:n], np.zeros(len(sigma) - n)])
         self.high = np.concatenate([self.high[:n], ceiling * (1.0 + DRIFT_TOLERANCE)])
