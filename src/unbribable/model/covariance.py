@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 
 from unbribable.model.checks import Floats, Ints
-from unbribable.model.update import grown
+from unbribable.model.tally import grown
 
 N_ROWS = 512
 """Rows of a block. A matrix that grows copies one block at a time, never all of itself."""
@@ -51,16 +51,12 @@ class Covariance:
 
     def row(self, j: int) -> Floats:
         """R[j], (n,)."""
+        row = self.blocks[j // N_ROWS][j % N_ROWS, : self.n]
+        if not self._k:
+            return row.copy()
         columns, steps = self._waiting
-        row: Floats = self.blocks[j // N_ROWS][j % N_ROWS, : self.n] - columns[j] @ steps
-        return row
-
-    def row_and_column(self, j: int, i: int) -> tuple[Floats, Floats]:
-        """R[j], (n,), and R[:, i], (m,): what a reading needs."""
-        if self.m > N_ROWS:
-            return self.row(j), self.columns(i)
-        block, (columns, steps) = self.blocks[0], self._waiting
-        return block[j, : self.n] - columns[j] @ steps, block[: self.m, i] - columns @ steps[:, i]
+        less: Floats = row - columns[j] @ steps
+        return less
 
     def rows(self, js: Sequence[int]) -> Floats:
         """Some rows, (k, n)."""
@@ -70,17 +66,15 @@ class Covariance:
         """R[j, u[j]] for every row j, (m,); nothing may wait."""
         return np.concatenate([part[np.arange(len(part)), u[rows]] for rows, part in self._parts()])
 
-    def columns(self, indices: Ints | int) -> Floats:
-        """R[:, indices]: (m, k), or (m,) for one index."""
-        parts = [part for _, part in self._parts()]
-        if isinstance(indices, int):
-            found = [part[:, indices].copy() for part in parts]
-        else:
-            found = [part[:, indices] for part in parts]  # each column contiguous in memory
-        gathered: Floats = found[0] if len(found) == 1 else np.concatenate(found)
+    def columns(self, indices: Ints | slice | int) -> Floats:
+        """R[:, indices]: (m, k), or (m,) for one index; a slice may give a view."""
+        found = [part[:, indices] for _, part in self._parts()]  # each column contiguous in memory
+        gathered: Floats = np.concatenate(found) if len(found) > 1 else found[0]
+        if isinstance(indices, int) and not self._k:
+            gathered = gathered.copy()
         if self._k:
             columns, steps = self._waiting
-            gathered -= columns @ steps[:, indices]
+            gathered = gathered - columns @ steps[:, indices]
         return gathered
 
     def times(self, pull: Floats) -> Floats:

@@ -1,14 +1,90 @@
 """Confidence widths: the noise part and the corruption part, in units of f.
 
-`width(x) = noise part + shift`. An interval is `mu(x) +- alpha * width(x)`.
+`width(x) = noise part + shift`. An interval is `mu(x) +- alpha * width(x)`. The functions are the
+formulas; a `Width` is one of them with its numbers filled in, to be evaluated at any belief.
 """
 
 import math
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 
+from unbribable.model.belief import BeliefAt, Slope
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.posterior import DRIFT_TOLERANCE
+from unbribable.model.tally import Tally
+
+Size = TypeVar("Size", float, Floats)
+
+_TINY = float(np.finfo(float).tiny)
+
+
+class Width(Protocol):
+    """A part of the width at any belief: of candidates, of other points, of differences of points."""
+
+    def value(self, at: BeliefAt) -> Floats:
+        """Its value at each point, (k,)."""
+
+    def slope(self, at: BeliefAt) -> Slope:
+        """Its slope at one point (at a kink, that of the active branch)."""
+
+
+@dataclass(frozen=True)
+class Proportional:
+    """factor * sigma: a noise width (the paper's, or a given beta), a shift (the paper's, capped)."""
+
+    factor: float
+
+    def value(self, at: BeliefAt) -> Floats:
+        return self.factor * at.sigma
+
+    def slope(self, at: BeliefAt) -> Slope:
+        return Slope(var=self.factor / (2.0 * max(float(at.sigma[0]), _TINY)))
+
+
+@dataclass(frozen=True)
+class TightNoise:
+    """`noise_width_tight` with rho = rho(delta/2)."""
+
+    B: float
+    rho_half: float
+
+    def value(self, at: BeliefAt) -> Floats:
+        bias = rkhs_bias(self.B, at.var, at.noise_var)
+        return noise_width_tight(self.B, self.rho_half, at.sigma, bias)
+
+    def slope(self, at: BeliefAt) -> Slope:
+        bias = float(rkhs_bias(self.B, at.var, at.noise_var)[0])
+        sigma, whole = max(float(at.sigma[0]), _TINY), math.hypot(self.B, self.rho_half)
+        if bias == 0.0 or whole * sigma <= bias + self.rho_half * sigma:
+            return Slope(var=whole / (2.0 * sigma))
+        # bias^2 = B^2 (var (1 + tolerance) - noise_var), or B^2 var tolerance where rounding cuts it
+        half, is_whole = self.B**2 / (2.0 * bias), bool(at.var[0] > at.noise_var[0])
+        var = self.rho_half / (2.0 * sigma) + half * (is_whole + DRIFT_TOLERANCE)
+        return Slope(var=var, noise_var=-half * is_whole)
+
+
+@dataclass(frozen=True)
+class ExactWidth:
+    """`shift_exact` of the readings in a tally, with corruption C, no lie larger than cap."""
+
+    tally: Tally
+    C: float
+    cap: float
+
+    def value(self, at: BeliefAt) -> Floats:
+        return self.of_columns(at.columns)
+
+    def of_columns(self, columns: Floats, critical: Ints | None = None) -> Floats:
+        """The value at points with these columns of R, (m, k); `critical` as in `shift_exact`."""
+        weights = self.tally.weights(columns)
+        return shift_exact(weights, self.tally.item_counts, self.C, self.cap, critical) / self.tally.lam
+
+    def slope(self, at: BeliefAt) -> Slope:
+        weights = self.tally.weights(at.columns)[:, 0]
+        lies = knapsack(weights, self.tally.item_counts, self.C, self.cap)
+        return Slope(columns=self.tally.push(lies) * np.sign(at.columns[:, 0]))
 
 
 def radius(noise_std: float, lam: float, gain: float, delta: float) -> float:
@@ -21,7 +97,7 @@ def radius(noise_std: float, lam: float, gain: float, delta: float) -> float:
     return noise_std / math.sqrt(lam) * math.sqrt(2.0 * (gain + math.log(1.0 / delta)))
 
 
-def noise_width_paper(B: float, rho: float, sigma: Floats) -> Floats:
+def noise_width_paper(B: float, rho: float, sigma: Size) -> Size:
     """(B + rho(delta)) * sigma [BKS20, Lem. 1]."""
     return (B + rho) * sigma
 
@@ -55,7 +131,7 @@ def rkhs_bias(B: float, var: Floats, noise_var: Floats, tolerance: float = DRIFT
     return bias
 
 
-def shift_paper(C: float, lam: float, sigma: Floats) -> Floats:
+def shift_paper(C: float, lam: float, sigma: Size) -> Size:
     """C / sqrt(lam) * sigma: bound on the shift of the mean by corruption C [BKS20, Lem. 2].
 
     With several noises, `lam` is the smallest: the step |c|_2 <= C becomes
@@ -64,7 +140,7 @@ def shift_paper(C: float, lam: float, sigma: Floats) -> Floats:
     return C / math.sqrt(lam) * sigma
 
 
-def shift_capped(C: float, cap: float, lam: float, sigma: Floats) -> Floats:
+def shift_capped(C: float, cap: float, lam: float, sigma: Size) -> Size:
     """sqrt(C min(C, cap) / lam) * sigma (ours).
 
     Proof. Lemma 2's Cauchy-Schwarz with |c|_2^2 <= max|c| * sum|c| <= min(C, cap) * C. QED
@@ -101,13 +177,13 @@ def shift_exact(
         return np.zeros(weights.shape[1])
     unit = min(C, cap)
     n_units = min(C / unit, float(counts.sum()))
-    if n_units <= counts.min():
+    if n_units <= counts[counts.argmin()]:
         largest: Floats = unit * n_units * weights.max(axis=0)
         return largest
     by_column = np.ascontiguousarray(weights.T)
-    copies = np.minimum(counts, math.ceil(n_units)).astype(np.intp)
+    copies = np.minimum(counts, math.ceil(n_units))
     if copies.sum() <= 3 * len(counts):
-        return unit * _sum_of_largest(by_column, copies, n_units)
+        return unit * _sum_of_largest(by_column, copies.astype(np.intp), n_units)
     if critical is None:
         critical = np.zeros(len(by_column), dtype=np.intp)
     return unit * _sum_from_critical(by_column, counts, n_units, critical)
@@ -115,8 +191,7 @@ def shift_exact(
 
 def _sum_of_largest(weights: Floats, copies: Ints, n_units: float) -> Floats:
     """The knapsack of each row by sorting its weights, each as often as it can enter: (k,)."""
-    repeated = np.repeat(np.arange(len(copies)), copies - 1)
-    ranked = np.concatenate([weights, weights[:, repeated]], axis=1)
+    ranked = weights.take(np.repeat(np.arange(len(copies)), copies), axis=1)
     ranked.sort(axis=1)
     n_whole = math.floor(n_units)
     rest = ranked.shape[1] - n_whole
