@@ -49,9 +49,7 @@ def test_a_matrix_that_is_not_positive_definite_is_refused_and_the_system_says_w
         Factor(np.diag([1.0, -1.0]))
     assert PivotedFactor(np.diag([1.0, -1.0])).solve(np.ones(2)).tolist() == [1.0, -1.0]
     twins = np.zeros((2, 1))
-    with pytest.raises(
-        LinAlgError, match=r"positive definite in float64.*2 points.*raise lam \(now 0.1"
-    ):
+    with pytest.raises(LinAlgError, match=r"positive definite in float64.*2 points.*raise lam"):
         System(ub.SquaredExponential(1.0), twins, np.full(2, 1e20), 0.1)
 
 

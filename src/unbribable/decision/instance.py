@@ -88,7 +88,7 @@ class Instance:
     @property
     def is_large(self) -> bool:
         """Whether readings wait."""
-        return self._has_history or self._held.posterior.m >= N_SINGLE
+        return self._has_history or self._held.posterior.tally.m >= N_SINGLE
 
     @property
     def is_behind(self) -> bool:

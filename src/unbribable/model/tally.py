@@ -27,6 +27,8 @@ class Tally:
         m: Number of distinct points read.
         n_readings: Number of readings.
         row: Which point read, of 0..m-1, a candidate is.
+        u: Indices of the points read: (m,), a view.
+        prec: Precision gathered at each point read, the sum of 1 / lam: (m,), a view.
     """
 
     def __init__(self, lam: float, readings: Iterable[Reading] = ()) -> None:
@@ -37,21 +39,13 @@ class Tally:
         self._u: Ints = np.zeros(8, dtype=np.intp)
         self._prec: Floats = np.zeros(8)
         self._sum: Floats = np.zeros(8)
+        self.u: Ints = self._u[:0]
+        self.prec: Floats = self._prec[:0]
         self._item: dict[tuple[int, float], int] = {}
         self._item_count: Floats = np.zeros(8)
         self._item_lam: Floats = np.ones(8)
         self._item_row: Ints = np.zeros(8, dtype=np.intp)
         self.add_all(readings)
-
-    @property
-    def u(self) -> Ints:
-        """Indices of the points read: (m,), a view."""
-        return self._u[: self.m]
-
-    @property
-    def prec(self) -> Floats:
-        """Precision gathered at each point read, the sum of 1 / lam: (m,), a view."""
-        return self._prec[: self.m]
 
     @property
     def ybar(self) -> Floats:
@@ -91,6 +85,7 @@ class Tally:
             self._u, self._prec, self._sum = grown(self._u), grown(self._prec), grown(self._sum)
         self._u[self.m], self.row[i] = i, self.m
         self.m += 1
+        self.u, self.prec = self._u[: self.m], self._prec[: self.m]
 
     def add(self, row: int, y: float, lam: float) -> None:
         """A reading y, with noise lam, of the point read in this row."""
@@ -121,6 +116,7 @@ class Tally:
         for name, value in vars(self).items():
             if not isinstance(value, int | float):
                 setattr(other, name, value.copy())
+        other.u, other.prec = other._u[: other.m], other._prec[: other.m]
         return other
 
 

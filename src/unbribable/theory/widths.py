@@ -207,7 +207,7 @@ def _sum_from_critical(weights: Floats, counts: Floats, n_units: float, critical
     Whether a guess is right shows in one pass; only rows where it is wrong are sorted.
     """
     value, n_heavier = _heavier(weights, counts, n_units, critical)
-    wrong = np.flatnonzero((n_heavier >= n_units) | (n_heavier + counts[critical] < n_units))
+    (wrong,) = ((n_heavier >= n_units) | (n_heavier + counts[critical] < n_units)).nonzero()
     if len(wrong):
         part = weights[wrong]
         order = part.argsort(axis=1)[:, ::-1]
