@@ -1,7 +1,6 @@
 """What is believed at some points, and how numbers change with that."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,10 +20,11 @@ class BeliefAt:
     columns: Floats
     """Posterior covariance with the points read, (m, k)."""
 
-    @cached_property
-    def sigma(self) -> Floats:
-        """Standard deviation, (k,)."""
-        return np.sqrt(self.var)
+    sigma: Floats = field(init=False)
+    """Standard deviation, (k,)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", np.sqrt(self.var))
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,17 +38,11 @@ class Covariance:
         self._k, self._is_look = 0, False
         self._columns: Floats = np.zeros((8, n_waiting_max))
         self._steps: Floats = np.zeros((n_waiting_max, n))
-        self._arrange()
 
     @property
     def dense(self) -> Floats:
         """All of it, a copy."""
-        parts = [part for _, part in self._parts]
-        dense: Floats = parts[0].copy() if len(parts) == 1 else np.concatenate(parts)
-        if self._k:
-            columns, steps = self._waiting
-            dense -= columns @ steps
-        return dense
+        return self.columns(slice(None)).copy()
 
     def row(self, j: int) -> Floats:
         """R[j], (n,)."""
@@ -65,24 +59,22 @@ class Covariance:
 
     def diagonal(self, u: Ints) -> Floats:
         """R[j, u[j]] for every row j, (m,); nothing may wait."""
-        return np.concatenate([part[np.arange(len(part)), u[rows]] for rows, part in self._parts])
+        return np.concatenate([part[np.arange(len(part)), u[rows]] for rows, part in self._parts()])
 
     def columns(self, indices: Ints | slice | int) -> Floats:
         """R[:, indices]: (m, k), or (m,) for one index; a slice may give a view."""
-        found = [part[:, indices] for _, part in self._parts]  # each column contiguous in memory
+        found = [part[:, indices] for _, part in self._parts()]  # each column contiguous in memory
         gathered: Floats = np.concatenate(found) if len(found) > 1 else found[0]
-        if isinstance(indices, int) and not self._k:
-            gathered = gathered.copy()
         if self._k:
             columns, steps = self._waiting
-            gathered = gathered - columns @ steps[:, indices]
-        return gathered
+            return gathered - columns @ steps[:, indices]
+        return gathered.copy() if isinstance(indices, int) else gathered
 
     def times(self, pull: Floats) -> Floats:
         """pull @ R: (n,) for a pull of (m,), (k, n) for one of (k, m)."""
-        rows, part = self._parts[0]
+        (rows, part), *others = self._parts()
         product: Floats = pull[..., rows] @ part
-        for rows, part in self._parts[1:]:
+        for rows, part in others:
             product += pull[..., rows] @ part
         if self._k:
             columns, steps = self._waiting
@@ -93,7 +85,7 @@ class Covariance:
         """sum_j prec[j] R[j, :]^2, (n,)."""
         columns, steps = self._waiting
         total = np.zeros(self.n)
-        for rows, part in self._parts:
+        for rows, part in self._parts():
             values = part - columns[rows] @ steps if self._k else part
             total += np.einsum("j,jx,jx->x", prec[rows], values, values)
         return total
@@ -109,13 +101,12 @@ class Covariance:
         while self.m > len(self._columns):
             self._columns = grown(self._columns)
         self._columns[start : self.m] = 0.0
-        self._arrange()
         for j, row in enumerate(values, start):
             self.blocks[j // N_ROWS][j % N_ROWS, : self.n] = row
 
     def set_columns(self, start: int, values: Floats) -> None:
         """All columns from `start` on up to the last of `values`, (m, k); nothing may wait."""
-        for rows, part in self._parts:
+        for rows, part in self._parts():
             part[:, start : start + values.shape[1]] = values[rows]
 
     def widen(self, n: int) -> None:
@@ -130,7 +121,6 @@ class Covariance:
                 self.blocks[k][:n_used, : block.shape[1]] = block[:n_used]
         if self._steps.shape[1] < width:  # it was this one that grew, or a look
             self._steps = np.zeros((len(self._steps), width))
-        self._arrange()
 
     def defer(self, column: Floats, step: Floats) -> None:
         """R -= outer(column, step), (m,) and (n,): when enough of them wait."""
@@ -175,15 +165,17 @@ class Covariance:
     def _waiting(self) -> tuple[Floats, Floats]:
         return self._columns[: self.m, : self._k], self._steps[: self._k, : self.n]
 
-    def _arrange(self) -> None:
-        """Note each block with the rows it holds; the first one even if it holds none."""
-        ends = [*range(0, max(self.m, 1), N_ROWS), self.m]
-        self._parts: list[tuple[slice, Floats]] = [
+    def _parts(self) -> list[tuple[slice, Floats]]:
+        """Each block with the rows it holds; the first one even if it holds none."""
+        if self.m <= N_ROWS:
+            return [(slice(0, self.m), self.blocks[0][: self.m, : self.n])]
+        ends = [*range(0, self.m, N_ROWS), self.m]
+        return [
             (slice(start, stop), self.blocks[start // N_ROWS][: stop - start, : self.n])
             for start, stop in itertools.pairwise(ends)
         ]
 
     def _subtract(self, columns: Floats, padded: Floats) -> None:
-        for rows, part in self._parts:
+        for rows, part in self._parts():
             block = self.blocks[rows.start // N_ROWS][: len(part)]
             dgemm(-1.0, padded.T, columns[rows].T, beta=1.0, c=block.T, overwrite_c=1)

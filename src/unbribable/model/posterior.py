@@ -59,6 +59,10 @@ class Posterior:
     (K + lam I)^-1 k(x) that belongs to it. What readings do to R is a sum of outer products;
     up to `n_deferred_max` of them wait, and are then added as one matrix product.
 
+    This class is the seam behind which another belief could stand (on a GPU, with fewer digits, with
+    features): the floors above use its public members alone, and R only by `columns`, `columns_for`,
+    `covariance_of_read` and `times`.
+
     Args:
         kernel: The prior covariance.
         X: The candidates, (n, d).

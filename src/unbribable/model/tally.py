@@ -63,9 +63,9 @@ class Tally:
         """How many readings each item stands for: (n_items,), a view."""
         return self._item_count[: len(self._item)]
 
-    def weights(self, columns: Floats) -> Floats:
+    def weights(self, columns: Floats, out: Floats | None = None) -> Floats:
         """lam * |weight| of a reading of each item, (n_items, k), given columns of R, (m, k)."""
-        sizes: Floats = np.abs(columns, order="F")  # those of one point side by side
+        sizes: Floats = np.abs(columns, out, order="F")  # those of one point side by side
         if len(self._lams) > 1:
             n = len(self._item)
             sizes = sizes[self._item_row[:n]] * (self.lam / self._item_lam[:n, None])

@@ -103,7 +103,7 @@ class ExactShift(Shift):
             part = indices[start : start + n_columns]
             critical = self._critical[part]
             columns = self._posterior.columns(part)
-            self.low[part] = self.high[part] = self.formula.of_columns(columns, critical)
+            self.low[part] = self.high[part] = self.formula.of_columns(columns, critical, columns)
             self._critical[part] = critical
 
     def follow(self, i: int, update: Update) -> None:

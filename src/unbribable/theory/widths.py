@@ -76,9 +76,11 @@ class ExactWidth:
     def value(self, at: BeliefAt) -> Floats:
         return self.of_columns(at.columns)
 
-    def of_columns(self, columns: Floats, critical: Ints | None = None) -> Floats:
+    def of_columns(
+        self, columns: Floats, critical: Ints | None = None, out: Floats | None = None
+    ) -> Floats:
         """The value at points with these columns of R, (m, k); `critical` as in `shift_exact`."""
-        weights = self.tally.weights(columns)
+        weights = self.tally.weights(columns, out)
         return shift_exact(weights, self.tally.item_counts, self.C, self.cap, critical) / self.tally.lam
 
     def slope(self, at: BeliefAt) -> Slope:
@@ -191,7 +193,10 @@ def shift_exact(
 
 def _sum_of_largest(weights: Floats, copies: Ints, n_units: float) -> Floats:
     """The knapsack of each row by sorting its weights, each as often as it can enter: (k,)."""
-    ranked = weights.take(np.repeat(np.arange(len(copies)), copies), axis=1)
+    repeated = np.repeat(np.arange(len(copies)), copies - 1)
+    ranked = np.empty((len(weights), len(copies) + len(repeated)))
+    ranked[:, : len(copies)] = weights
+    ranked[:, len(copies) :] = weights[:, repeated]
     ranked.sort(axis=1)
     n_whole = math.floor(n_units)
     rest = ranked.shape[1] - n_whole
