@@ -20,15 +20,7 @@ _NO_COLUMNS: Floats = np.zeros((0, 0))
 
 
 class Intervals:
-    """Holds changing state: a belief, and the interval it gives each candidate.
-
-    Args:
-        X: The candidates as the kernel sees them, (n, d).
-        assumptions: What the guarantee rests on.
-        options: Which widths to use.
-        C: The corruption that can reach the readings.
-        delta: The probability with which the noise width may fail.
-        gamma: Certified bound on the maximum information gain, for `gain="certified"`.
+    """Holds changing state: a belief, and the interval it gives each candidate; arguments as `Instance`.
 
     Attributes:
         posterior: The belief.

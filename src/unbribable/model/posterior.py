@@ -31,7 +31,7 @@ N_WITNESSES = 8
 _BLOCK = 4096
 """Candidates handled at once where a rebuild would otherwise copy the whole matrix."""
 
-_M_SMALL = 512
+M_SMALL = 512
 """Points read up to which an m x m matrix is kept, or factored for one reading."""
 
 
@@ -218,17 +218,17 @@ class Posterior:
         """pull @ R: (n,) for a pull of (m,), (k, n) for one of (k, m)."""
         return self._R.times(pull)
 
-    def columns_for(self, cross: Floats, by_rows: bool = False) -> Floats:
+    def columns_for(self, cross: Floats) -> Floats:
         """Columns of R at points with prior covariances cross = k(u, X), (m, k), from R itself (ours).
 
             R[:, x] = k_u(x) - R[:, u] (prec * k_u(x))
 
         This is the m x m solve by A^-1 = prec - prec R[:, u] prec, with no factorisation: O(m^2) a
         point. Like every new row it multiplies the error of R by prec; the drift check sees that.
-        R[:, u] is symmetric: `by_rows`, and where m is large, rows of R are gone through, not gathered.
+        R[:, u] is symmetric: where m is large, rows of R are gone through, not gathered.
         """
         pull = self.prec[:, None] * cross
-        if by_rows or self.m > 4 * _M_SMALL:
+        if self.m > 4 * M_SMALL:
             return cross - self.times(pull.T)[:, self.u].T
         return np.subtract(cross, self.covariance_of_read() @ pull)
 
@@ -266,7 +266,7 @@ class Posterior:
     def system(self) -> System:
         """The m x m system of the points read, factored. O(m^3), once after each reading."""
         system = self._system or System(self.kernel, self.X[self.u], self.prec, self.lam)
-        self._system = system if self.m <= _M_SMALL else None
+        self._system = system if self.m <= M_SMALL else None
         return system
 
     def drift(self) -> float:

@@ -184,7 +184,7 @@ def shift_exact(
         return largest
     by_column = np.ascontiguousarray(weights.T)
     copies = np.minimum(counts, math.ceil(n_units))
-    if copies.sum() <= 3 * len(counts):
+    if copies.sum() <= 2 * len(counts):
         return unit * _sum_of_largest(by_column, copies.astype(np.intp), n_units)
     if critical is None:
         critical = np.zeros(len(by_column), dtype=np.intp)
