@@ -159,7 +159,7 @@ class Intervals:
             may_tighten = self.mu + width < self.ucb_bar
             may_tighten |= self.mu - width > self.lcb_bar
             self.shift.resolve(np.flatnonzero(may_tighten))
-        width = self.noise + self.shift.high
+        width = self.noise + self.shift.high if self.C > 0.0 else self.noise
         self._ucb = self.mu + width
         np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
         np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
