@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import unbribable as ub
 from games import Design, corruption, designs, law, random_corruption
-from unbribable.model.update import Update
+from unbribable.model.posterior import Update
 from unbribable.theory.exact_shift import ExactShift
 from unbribable.theory.widths import shift_capped, shift_exact, shift_paper
 
@@ -24,8 +24,8 @@ ROUNDING = 1e-9
 
 def exact(posterior: ub.Posterior, C: float, cap: float) -> np.ndarray:
     """The exact shift from the posterior's own weights, at every candidate."""
-    weights = posterior.item_weights(np.arange(len(posterior.mu)))
-    return shift_exact(weights, posterior.item_counts, C, cap) / posterior.lam
+    weights = posterior.tally.weights(posterior.R)
+    return shift_exact(weights, posterior.tally.item_counts, C, cap) / posterior.lam
 
 
 def knapsack(weights: np.ndarray, C: float, cap: float) -> np.ndarray:
@@ -39,7 +39,7 @@ def knapsack(weights: np.ndarray, C: float, cap: float) -> np.ndarray:
 @given(designs(), budgets, caps)
 def test_exact_is_at_most_capped_is_at_most_the_papers(design: Design, C: float, cap: float) -> None:
     posterior = design.posterior(np.zeros(design.t))
-    sigma, lam = np.sqrt(posterior.var), posterior.lam_min
+    sigma, lam = np.sqrt(posterior.var), posterior.tally.lam_min
     capped = shift_capped(C, cap, lam, sigma)
     assert np.all(exact(posterior, C, cap) <= capped * (1 + ROUNDING))
     assert np.all(capped <= shift_paper(C, lam, sigma) * (1 + 1e-15))
@@ -153,8 +153,24 @@ def test_the_shift_of_a_column_does_not_depend_on_the_other_columns(
     posterior = design.posterior(np.zeros(design.t))
     shift = exact(posterior, C, cap)
     some = np.flatnonzero(design.rng.random(len(design.X)) < 0.5)
-    alone = shift_exact(posterior.item_weights(some), posterior.item_counts, C, cap) / posterior.lam
+    weights = posterior.tally.weights(posterior.columns(some))
+    alone = shift_exact(weights, posterior.tally.item_counts, C, cap) / posterior.lam
     assert np.array_equal(alone, shift[some])
+
+
+@law
+@given(designs(), budgets, caps)
+def test_a_guess_at_the_critical_items_changes_no_bit_and_is_put_right(
+    design: Design, C: float, cap: float
+) -> None:
+    posterior = design.posterior(np.zeros(design.t))
+    weights, counts = np.abs(posterior.R), design.rng.integers(1, 40, posterior.m).astype(float)
+    plain = shift_exact(weights, counts, C, cap)
+    critical = design.rng.integers(0, len(weights), weights.shape[1])
+    assert np.array_equal(shift_exact(weights, counts, C, cap, critical), plain)
+    settled = critical.copy()
+    assert np.array_equal(shift_exact(weights, counts, C, cap, critical), plain)
+    assert np.array_equal(settled, critical)  # a right guess stays
 
 
 @pytest.mark.parametrize(
@@ -162,9 +178,16 @@ def test_the_shift_of_a_column_does_not_depend_on_the_other_columns(
 )
 @pytest.mark.parametrize("lam", [1e-6, 1e-2, 1.0])
 @pytest.mark.parametrize(("C", "cap"), [(0.7, 1.0), (6.3, 1.0), (40.0, 0.5), (3.0, math.inf)])
+@pytest.mark.parametrize("n_small", [0, 200, 10_000], ids=["bracket", "both", "solved everywhere"])
 def test_the_bracket_contains_the_exact_shift_and_resolve_gives_it(
-    kernel: ub.SquaredExponential, lam: float, C: float, cap: float
+    kernel: ub.SquaredExponential,
+    lam: float,
+    C: float,
+    cap: float,
+    n_small: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("unbribable.theory.exact_shift.N_SMALL", n_small)
     rng = np.random.default_rng([int(10 * C), int(1 / lam)])
     X = np.linspace(0.0, 1.0, 25)[:, None]
     posterior = ub.Posterior(kernel, X, lam, n_deferred_max=1)
@@ -182,7 +205,7 @@ def test_the_bracket_contains_the_exact_shift_and_resolve_gives_it(
         if t % 31 == 30:
             posterior.rebuild()
             update = Update(update.step, is_rebuilt=True)
-        bracket.moved(i, update, np.sqrt(posterior.var))
+        bracket.follow(i, update)
         truth = exact(posterior, C, cap)
         assert np.all(bracket.low <= truth * (1 + slack))
         assert np.all(bracket.high >= truth * (1 - slack))
@@ -192,17 +215,21 @@ def test_the_bracket_contains_the_exact_shift_and_resolve_gives_it(
         np.testing.assert_allclose(bracket.low[asked], truth[asked], rtol=slack)
         np.testing.assert_allclose(bracket.high[asked], truth[asked], rtol=slack)
         assert np.all(bracket.low <= bracket.high * (1 + slack))
+        assert bracket.is_open == (25 * posterior.m > n_small)
     assert n_solved < 90 * 25  # some candidates did stay open, or nothing was tested
 
 
-def test_the_bracket_still_knows_something_after_ten_readings_nobody_asked_about() -> None:
+def test_the_bracket_still_knows_something_after_ten_readings_nobody_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("unbribable.theory.exact_shift.N_SMALL", 0)
     X = np.linspace(0.0, 1.0, 50)[:, None]
     posterior = ub.Posterior(ub.Matern(2.5, 0.1), X, 1.0, n_deferred_max=1)
     bracket = ExactShift(posterior, 5.0, 1.0)
     for i in [3, 8, 40, 45, 3, 8, 40, 45, 3, 8]:
         bracket.resolve(np.array([i]))
         update = posterior.observe(i, 0.0)
-        bracket.moved(i, update, np.sqrt(posterior.var))
+        bracket.follow(i, update)
     truth = exact(posterior, 5.0, 1.0)
     capped = shift_capped(5.0, 1.0, 1.0, np.sqrt(posterior.var))
     assert np.all(bracket.high <= capped * (1 + 1.01e-6))  # the drift tolerance is added

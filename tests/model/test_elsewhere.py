@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from contracts.members import KERNELS
+from unbribable.model.belief import BeliefAt, Slope
 from unbribable.model.elsewhere import Elsewhere
 from unbribable.model.posterior import Posterior
 
@@ -77,10 +78,11 @@ def test_before_any_reading_it_is_the_prior(kernel: Any) -> None:
     np.testing.assert_array_equal(belief.var, kernel.diag(points))
     np.testing.assert_array_equal(belief.noise_var, 0.0)
     assert belief.columns.shape == (0, 5)
-    mu_, var_ = elsewhere.gradients(points[0], elsewhere.at(points[:1]))
+    slope = Slope(noise_var=1.0, columns=np.zeros(0))
+    mu_, var_, other_ = elsewhere.gradients(points[0], elsewhere.at(points[:1]), slope)
     np.testing.assert_array_equal(var_, kernel.diag_gradient(points[0]))
-    for slope in (mu_, elsewhere.gradient_along(points[0], np.zeros(0))):
-        np.testing.assert_array_equal(slope, np.zeros(2))
+    for gradient in (mu_, other_):
+        np.testing.assert_array_equal(gradient, np.zeros(2))
 
 
 def test_one_point_is_what_it_is_among_others() -> None:
@@ -100,8 +102,7 @@ def test_looking_changes_nothing(deferred: int) -> None:
     looked, alone = (told(SMOOTH[0], 21, n_deferred_max=deferred) for _ in range(2))
     elsewhere = Elsewhere(looked)
     belief = elsewhere.at(X[:3] + 0.01)
-    elsewhere.gradients(X[0], elsewhere.at(X[:1]))
-    elsewhere.gradient_along(X[0], np.ones(looked.m))
+    elsewhere.gradients(X[0], elsewhere.at(X[:1]), Slope(columns=np.ones(looked.m)))
     again = elsewhere.at(X[:3] + 0.01)
     np.testing.assert_array_equal(again.mu, belief.mu)
     np.testing.assert_array_equal(again.columns, belief.columns)
@@ -136,21 +137,29 @@ def test_gradients_are_those_of_central_differences(kernel: Any, own_noise: bool
     rng = np.random.default_rng(6)
     push = rng.standard_normal(posterior.m)
     read = X[posterior.u]
+
+    def together(at: BeliefAt) -> float:
+        return float(1.5 * at.var[0] + 2.0 * at.noise_var[0] + 2.0 * push @ at.columns[:, 0])
+
     n_compared = 0
     for x in rng.random((12, 2)):
         if np.linalg.norm(read - x, axis=1).min() < 0.03:
             continue  # a Matern 3/2 has a kink in its second derivative there
         belief = elsewhere.at(x[None, :])
         slopes = (
-            *elsewhere.gradients(x, belief),
-            elsewhere.gradient_along(x, 2.0 * posterior.prec * belief.columns[:, 0]),
-            elsewhere.gradient_along(x, push),
+            *elsewhere.gradients(x, belief, Slope(var=3.0))[:2],
+            elsewhere.gradients(x, belief, Slope(var=3.0))[2] / 3.0,
+            elsewhere.gradients(x, belief, Slope(noise_var=1.0))[2],
+            elsewhere.gradients(x, belief, Slope(columns=push))[2],
+            elsewhere.gradients(x, belief, Slope(1.0, 2.0, push) + Slope(0.5, 0.0, push))[2],
         )
         values = (
             lambda z: elsewhere.at(z[None, :]).mu[0],
             lambda z: elsewhere.at(z[None, :]).var[0],
+            lambda z: elsewhere.at(z[None, :]).var[0],
             lambda z: elsewhere.at(z[None, :]).noise_var[0],
             lambda z: push @ elsewhere.at(z[None, :]).columns[:, 0],
+            lambda z: together(elsewhere.at(z[None, :])),
         )
         for slope, value in zip(slopes, values, strict=True):
             assert slope.shape == (2,)
@@ -167,7 +176,7 @@ def test_at_a_point_read_often_the_gradient_of_its_variance_vanishes_with_the_no
         posterior.observe(7, 0.5)
     elsewhere = Elsewhere(posterior)
     belief = elsewhere.at(X[7:8])
-    mu_, var_ = elsewhere.gradients(X[7], belief)
+    mu_, var_, _ = elsewhere.gradients(X[7], belief, Slope())
     assert belief.mu[0] == pytest.approx(0.5, abs=1e-4)
     np.testing.assert_allclose(mu_, 0.0, atol=1e-12)
     np.testing.assert_allclose(var_, 0.0, atol=1e-12)

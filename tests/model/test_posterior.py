@@ -86,7 +86,7 @@ def test_the_posterior_is_the_dense_formula(seed: int, n: int, own_noise: bool, 
     rows = {int(i): row for row, i in enumerate(posterior.u)}
     for (i, _, lam), weights in zip(readings, dense.weights, strict=True):
         np.testing.assert_allclose(posterior.R[rows[i]] / lam, weights, rtol=0.0, atol=1e-7)
-    assert (posterior.n_readings, posterior.m) == (n, len(rows))
+    assert (posterior.tally.n_readings, posterior.m) == (n, len(rows))
 
 
 @pytest.mark.parametrize("own_noise", [False, True])
@@ -187,10 +187,14 @@ def test_items_are_the_readings_of_one_point_with_one_noise(seed: int, n: int, o
     readings = some_readings(seed, n, own_noise)
     posterior, dense = told(readings), Dense(readings)
     columns = np.array([0, 7, 39])
-    repeated = np.repeat(posterior.item_weights(columns), posterior.item_counts.astype(int), axis=0)
+    repeated = np.repeat(
+        posterior.tally.weights(posterior.columns(columns)),
+        posterior.tally.item_counts.astype(int),
+        axis=0,
+    )
     expected = np.abs(dense.weights[:, columns]) * LAM
     np.testing.assert_allclose(np.sort(repeated, axis=0), np.sort(expected, axis=0), rtol=0.0, atol=1e-9)
-    assert posterior.lam_min == min(lam for _, _, lam in readings)
+    assert posterior.tally.lam_min == min(lam for _, _, lam in readings)
 
 
 def test_a_posterior_without_noise_share_has_the_same_mean() -> None:
@@ -293,8 +297,9 @@ def assert_same_beliefs(posterior: Posterior, whole: Posterior) -> None:
     np.testing.assert_allclose(posterior.noise_var, whole.noise_var[:n], rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(posterior.R, whole.R[:, :n], rtol=0.0, atol=1e-9)
     columns = np.arange(n)
-    weights = posterior.item_weights(columns)
-    np.testing.assert_allclose(weights, whole.item_weights(columns), rtol=0.0, atol=1e-9)
+    weights = posterior.tally.weights(posterior.columns(columns))
+    own = whole.tally.weights(whole.columns(columns))
+    np.testing.assert_allclose(weights, own, rtol=0.0, atol=1e-9)
     assert posterior.gain == pytest.approx(whole.gain, rel=1e-9)
 
 
@@ -351,8 +356,10 @@ def test_columns_elsewhere_are_a_dense_solve_by_rows_and_by_columns(
     elsewhere = np.random.default_rng(seed).uniform(-0.5, 1.5, (3, 2))
     expected = covariance_with(posterior, elsewhere)
     cross = KERNEL(X[posterior.u], elsewhere)
-    for by_rows in (False, True):
-        columns = posterior.columns_for(cross, by_rows=by_rows)
+    for m_small in (512, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("unbribable.model.posterior.M_SMALL", m_small)
+            columns = posterior.columns_for(cross)
         np.testing.assert_allclose(columns, expected, rtol=0.0, atol=1e-9)
 
 

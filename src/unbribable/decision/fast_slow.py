@@ -1,6 +1,7 @@
 """Fast-Slow GP-UCB, for a corruption that is either known or zero."""
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, Unpack
 
 import numpy as np
@@ -102,7 +103,7 @@ class FastSlowGPUCB(Algorithm):
             bounds = [robust.mu + robust.width for robust in self._robust]
         if is_box or self._is_parallel:
             bounds.append(self._fast.mu + self._fast.shrink * self._fast.width)
-        ucb = self._fast.allowed(np.min(bounds, axis=0))
+        ucb = self._fast.allowed(reduce(np.minimum, bounds))
         best = int(np.argmax(ucb))
         if self.options.revisit:
             # Only points that slow has not ruled out, or Lemma 7 would fail.

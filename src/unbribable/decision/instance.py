@@ -9,9 +9,9 @@ from unbribable.decision.intervals import Intervals
 from unbribable.decision.options import Options
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.expected import Expected
-from unbribable.model.posterior import Posterior, Reading
+from unbribable.model.posterior import Posterior
+from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.exact_shift import Shift
 from unbribable.theory.information_gain import MaxInformationGain
 
 N_SINGLE = 2048
@@ -88,7 +88,7 @@ class Instance:
     @property
     def is_large(self) -> bool:
         """Whether readings wait."""
-        return self._has_history or self._held.posterior.m >= N_SINGLE
+        return self._has_history or self._held.posterior.tally.m >= N_SINGLE
 
     @property
     def is_behind(self) -> bool:
@@ -98,7 +98,7 @@ class Instance:
     @property
     def n_readings(self) -> int:
         """How many readings this instance holds."""
-        return self._held.posterior.n_readings + len(self._waiting)
+        return self._held.posterior.tally.n_readings + len(self._waiting)
 
     @property
     def posterior(self) -> Posterior:
@@ -119,11 +119,6 @@ class Instance:
     def noise(self) -> Floats:
         """Noise part of the width, (n,)."""
         return self.now.noise
-
-    @property
-    def shift(self) -> Shift:
-        """Corruption part of the width, known as far as it was needed."""
-        return self.now.shift
 
     @property
     def ucb_bar(self) -> Floats:
@@ -148,18 +143,6 @@ class Instance:
     def width_at(self, i: int) -> float:
         """The width at candidate i."""
         return self.now.width_at(i)
-
-    def noise_at(self, sigma: Floats, var: Floats, noise_var: Floats) -> Floats:
-        """The noise part of the width where sigma, var and noise_var are these."""
-        return self.now.noise_at(sigma, var, noise_var)
-
-    def radius_at(self, delta: float) -> float:
-        """rho(delta) with the readings held now."""
-        return self.now.radius_at(delta)
-
-    def first_width(self, U: Floats) -> Floats:
-        """The width before any reading, when the mean was zero, at points U: a multiple of sigma."""
-        return self._held.first_width(U)
 
     # --- learning ------------------------------------------------------------------------------
 
@@ -212,7 +195,7 @@ class Instance:
             return float(self.mu[i]) - self.width_at(i)
         if i < len(self._held.lcb_bar):
             return float(self._held.lcb_bar[i])
-        return -float(self.first_width(self._X[i : i + 1])[0])
+        return -float(self._held.first_width(self._X[i : i + 1])[0])
 
     def extend(self, X: Floats) -> None:
         """Take in further candidates: X is all of them, the old ones first.
@@ -258,21 +241,21 @@ class Instance:
             alpha: Widening factor.
             among: Candidates allowed, (n,); all if None.
         """
-        factor = alpha * self.shrink
-        if self.shift.is_open:
-            base = self.allowed(self.mu + factor * self.noise, among)
-            floor = np.max(base + factor * self.shift.low)
-            self.shift.resolve(np.flatnonzero(base + factor * self.shift.high >= floor))
+        now, factor = self.now, alpha * self.shrink
+        if now.shift.is_open:
+            base = self.allowed(now.mu + factor * now.noise, among)
+            floor = np.max(base + factor * now.shift.low)
+            now.shift.resolve(np.flatnonzero(base + factor * now.shift.high >= floor))
             if self.options.revisit:
-                self.shift.resolve(self.posterior.u)
-            ucb = base + factor * self.shift.high
+                now.shift.resolve(now.posterior.u)
+            ucb = base + factor * now.shift.high
         elif isinstance(factor, float) and factor == 1.0:
-            ucb = self.allowed(self.now.ucb, among)
+            ucb = self.allowed(now.ucb, among)
         else:
-            ucb = self.allowed(self.mu + factor * (self.noise + self.shift.high), among)
+            ucb = self.allowed(now.mu + factor * (now.noise + now.shift.high), among)
         best = int(ucb.argmax())
         if self.options.revisit:
-            best = self.revisited(ucb, best, self.posterior.u, alpha)
+            best = self.revisited(ucb, best, now.posterior.u, alpha)
         return best, float(ucb[best])
 
     def promising(self, alpha: float, best: int) -> Floats:
@@ -281,16 +264,16 @@ class Instance:
         The closed form takes the shift as the multiple of sigma that it is at candidate `best`. It
         ranks starting points for a search, and does not depend on what else was solved before.
         """
-        factor = alpha * self.shrink
-        base: Floats = self.mu + factor * self.noise
-        if self.C == 0.0 or not self.posterior.m:
+        now, factor = self.now, alpha * self.shrink
+        base: Floats = now.mu + factor * now.noise
+        if self.C == 0.0 or not now.posterior.m:
             return base
-        self.shift.resolve(np.array([best]))
-        ratio = float(self.shift.high[best] / max(self.sigma[best], np.finfo(float).tiny))
-        ucb = base + factor * ratio * self.sigma
+        now.shift.resolve(np.array([best]))
+        ratio = float(now.shift.high[best] / max(now.sigma[best], np.finfo(float).tiny))
+        ucb = base + factor * ratio * now.sigma
         top = np.argsort(-ucb, kind="stable")[:64]
-        self.shift.resolve(top)
-        ucb[top] = base[top] + np.broadcast_to(factor, base.shape)[top] * self.shift.high[top]
+        now.shift.resolve(top)
+        ucb[top] = base[top] + np.broadcast_to(factor, base.shape)[top] * now.shift.high[top]
         return ucb
 
     def allowed(self, ucb: Floats, among: Bools | None = None) -> Floats:
@@ -319,7 +302,7 @@ class Instance:
         """
         if not len(read):
             return best
-        width = alpha * (self.noise[read] + self.shift.high[read])
+        width = alpha * (self.now.noise[read] + self.now.shift.high[read])
         near = read[ucb[read] >= ucb[best] - self.options.revisit * width]
         if not len(near):
             return best

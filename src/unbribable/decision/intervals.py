@@ -6,34 +6,26 @@ from collections.abc import Sequence
 import numpy as np
 
 from unbribable.decision.options import Options
-from unbribable.model.checks import Floats
-from unbribable.model.posterior import Posterior, Reading
+from unbribable.model.belief import BeliefAt
+from unbribable.model.checks import Floats, Ints
+from unbribable.model.posterior import Posterior
+from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.exact_shift import ClosedFormShift, ExactShift, Shift
 from unbribable.theory.information_gain import MaxInformationGain
-from unbribable.theory.widths import (
-    noise_width_paper,
-    noise_width_tight,
-    radius,
-    rkhs_bias,
-)
+from unbribable.theory.widths import Proportional, TightNoise, Width, noise_width_paper, radius
+
+_NO_COLUMNS: Floats = np.zeros((0, 0))
+"""Those of all candidates would be all of R; no noise width needs them."""
 
 
 class Intervals:
-    """Holds changing state: a belief, and the interval it gives each candidate.
-
-    Args:
-        X: The candidates as the kernel sees them, (n, d).
-        assumptions: What the guarantee rests on.
-        options: Which widths to use.
-        C: The corruption that can reach the readings.
-        delta: The probability with which the noise width may fail.
-        gamma: Certified bound on the maximum information gain, for `gain="certified"`.
+    """Holds changing state: a belief, and the interval it gives each candidate; arguments as `Instance`.
 
     Attributes:
         posterior: The belief.
-        sigma: Posterior standard deviation, (n,).
-        noise: Noise part of the width, (n,).
+        noise_width: Noise part of the width, at any belief.
+        noise: The same at the candidates, (n,).
         shift: Corruption part of the width, known as far as it was needed.
         ucb_bar: Running minimum of mu + width over the readings, (n,).
         lcb_bar: Running maximum of mu - width, (n,).
@@ -56,43 +48,39 @@ class Intervals:
         self.assumptions = assumptions
         self.options = options
         self._gamma = gamma
-        is_tight = options.noise == "tight" and options.beta is None
-        self._is_exact = options.width == "exact" and C > 0.0
         self.posterior = Posterior(
             assumptions.kernel,
             X,
             assumptions.lam,
-            tracks_noise_var=is_tight,
-            n_deferred_max=1 if self._is_exact else 16,
+            tracks_noise_var=options.noise == "tight" and options.beta is None,
+            n_deferred_max=1 if options.width == "exact" and C > 0.0 else 16,
             is_careful=options.beta is None,
         )
-        self.sigma: Floats = np.sqrt(self.posterior.var)
-        self.noise: Floats = self._noise_width()
         self.shift: Shift = self._new_shift()
+        self.is_crossed = False
+        self._ucb: Floats | None = None
+        self._work_out()
         self.ucb_bar: Floats = self.mu + self.width
         self.lcb_bar: Floats = self.mu - self.width
-        self._ucb: Floats | None = None
-        is_open = self.sigma > 0.0
-        self._first = float(np.max(self.ucb_bar[is_open] / self.sigma[is_open], initial=0.0))
-        self.is_crossed = False
-
-    def _new_shift(self) -> Shift:
-        cap = self.assumptions.c_max
-        if self._is_exact:
-            return ExactShift(self.posterior, self.C, cap)
-        closed_form = None if self.options.width == "paper" else cap
-        return ClosedFormShift(self.posterior, self.C, closed_form, self.sigma)
+        is_uncertain = self.sigma > 0.0
+        ratios = self.ucb_bar[is_uncertain] / self.sigma[is_uncertain]
+        self._first = float(np.max(ratios, initial=0.0))
 
     @property
     def mu(self) -> Floats:
         """Posterior mean, (n,)."""
-        return self.posterior.mu
+        return self._at.mu
+
+    @property
+    def sigma(self) -> Floats:
+        """Posterior standard deviation, (n,)."""
+        return self._at.sigma
 
     @property
     def ucb(self) -> Floats:
         """mu + width, (n,), where the shift is not open."""
         if self._ucb is None:
-            self._ucb = self.mu + (self.noise + self.shift.low)
+            self._ucb = self.mu + (self.noise + self.shift.high)
         return self._ucb
 
     @property
@@ -107,21 +95,24 @@ class Intervals:
             self.shift.resolve(np.array([i]))
         return float(self.noise[i] + self.shift.high[i])
 
+    def first_width(self, U: Floats) -> Floats:
+        """The width before any reading, when the mean was zero, at points U: a multiple of sigma."""
+        width: Floats = self._first * np.sqrt(self.posterior.kernel.diag(U))
+        return width
+
+    # --- learning ------------------------------------------------------------------------------
+
     def learn(self, i: int, y: float, lam: float | None = None) -> None:
         """Take in a reading of candidate i; the bounds stay, see `intersect`."""
         if self.shift.is_open:
             self.shift.resolve(np.array([i]))
-        update = self.posterior.observe(i, y, lam)
-        self.sigma = np.sqrt(self.posterior.var)
-        if self.C > 0.0:
-            self.shift.moved(i, update, self.sigma)
-        self.noise = self._noise_width()
-        self._ucb = None
+        self.shift.follow(i, self.posterior.observe(i, y, lam))
+        self._work_out()
 
     def learn_all(self, readings: Sequence[Reading]) -> None:
         """Take in readings at once, before any other; the bounds stay, see `intersect`."""
         self.posterior.observe_all(readings)
-        self._follow()
+        self._begin_again()
 
     def learn_block(self, X: Floats, readings: Sequence[Reading], *, intersects: bool) -> None:
         """Take in further candidates and then readings, at once: one tick of the clock, or none.
@@ -131,7 +122,7 @@ class Intervals:
         """
         self.posterior.observe_block(X, readings)
         if intersects:
-            self._follow()
+            self._begin_again()
             self.intersect()
 
     def look(self, X: Floats, readings: Sequence[Reading], *, intersects: bool) -> "Intervals":
@@ -139,93 +130,83 @@ class Intervals:
         other = copy.copy(self)
         other.posterior = self.posterior.look(X, readings)
         other.ucb_bar, other.lcb_bar = self.ucb_bar.copy(), self.lcb_bar.copy()
-        other.sigma = np.sqrt(other.posterior.var)
         other.shift = other._new_shift()
-        other._follow()
+        other._begin_again()
         if intersects:
             other.intersect()
         return other
 
-    def _follow(self) -> None:
-        """Whatever happened to the posterior. New candidates start with the bounds of the prior."""
-        self.sigma = np.sqrt(self.posterior.var)
-        self.shift.extend(self.sigma, is_rebuilt=True)
-        self.noise = self._noise_width()
-        self._ucb = None
-        first = self.first_width(self.posterior.X[len(self.ucb_bar) :])
-        self.ucb_bar = np.concatenate([self.ucb_bar, first])
-        self.lcb_bar = np.concatenate([self.lcb_bar, -first])
-
     def extend(self, X: Floats, *, is_behind: bool) -> None:
         """Take in further candidates: X is all of them, the old ones first; see `Instance.extend`."""
-        n = len(self.mu)
-        is_rebuilt = self.posterior.extend(X)
-        self.sigma = np.sqrt(self.posterior.var)
-        self.noise = self._noise_width()
-        self.shift.extend(self.sigma, is_rebuilt)
-        new = np.arange(n, len(X))
-        self.shift.resolve(new)
-        width, first = self.noise[new] + self.shift.high[new], self.first_width(X[new])
-        upper, lower = (first, -first) if is_behind else (self.mu[new] + width, self.mu[new] - width)
-        self.ucb_bar = np.concatenate([self.ucb_bar, np.minimum(upper, first)])
-        self.lcb_bar = np.concatenate([self.lcb_bar, np.maximum(lower, -first)])
-        self._ucb = None
-
-    def first_width(self, U: Floats) -> Floats:
-        """The width before any reading, when the mean was zero, at points U: a multiple of sigma."""
-        width: Floats = self._first * np.sqrt(self.posterior.kernel.diag(U))
-        return width
-
-    def _noise_width(self) -> Floats:
-        """The noise part for the next choice, with what is held before it."""
-        return self.noise_at(self.sigma, self.posterior.var, self.posterior.noise_var)
-
-    def noise_at(self, sigma: Floats, var: Floats, noise_var: Floats) -> Floats:
-        """The noise part of the width where sigma, var and noise_var are these."""
-        beta = self.options.beta_at(self.posterior.n_readings + 1)
-        if beta is not None:
-            return beta * sigma
-        B = self.assumptions.B
-        if self.options.noise == "paper":
-            return noise_width_paper(B, self.radius_at(self.delta), sigma)
-        rho_half = self.radius_at(self.delta / 2)
-        return noise_width_tight(B, rho_half, sigma, rkhs_bias(B, var, noise_var))
-
-    def radius_at(self, delta: float) -> float:
-        """rho(delta) with the readings held now."""
-        gain = self._gamma(self.posterior.n_readings) if self._gamma else self.posterior.gain
-        return radius(self.assumptions.noise_std, self.assumptions.lam, gain, delta)
+        new = np.arange(len(self.mu), len(X))
+        self.shift.extend(self.posterior.extend(X))
+        self._work_out()
+        self._start(new)
+        if not is_behind:
+            self.shift.resolve(new)
+            width = self.noise[new] + self.shift.high[new]
+            self.ucb_bar[new] = np.minimum(self.ucb_bar[new], self.mu[new] + width)
+            self.lcb_bar[new] = np.maximum(self.lcb_bar[new], self.mu[new] - width)
 
     def intersect(self) -> None:
         """ucb_bar = min(ucb_bar, mu + width), lcb_bar = max(lcb_bar, mu - width) [BKS20, Eqs. 17, 18].
 
-        Where even the smallest possible width cannot tighten a bound, the exact one is not solved.
+        Where even the smallest possible width cannot tighten a bound, the exact one is not solved:
+        there the largest possible one tightens nothing either.
         """
-        width = self.noise if self.C == 0.0 else self.noise + self.shift.low
-        if not self.shift.is_open:
-            self._ucb = self.mu + width
-            np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
-            np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
-        else:
-            # Only where a bound gains more than rounding: whether it does is then the same
-            # whatever the bracket has solved before.
-            slack = 1e-3 * self.assumptions.tolerance
-            may_tighten = self.mu + width < self.ucb_bar - slack
-            may_tighten |= self.mu - width > self.lcb_bar + slack
-            where = np.flatnonzero(may_tighten)
-            self.shift.resolve(where)
-            width = self.noise[where] + self.shift.high[where]
-            ucb, lcb = self.mu[where] + width, self.mu[where] - width
-            is_lower, is_higher = (
-                ucb < self.ucb_bar[where] - slack,
-                lcb > self.lcb_bar[where] + slack,
-            )
-            self.ucb_bar[where[is_lower]] = ucb[is_lower]
-            self.lcb_bar[where[is_higher]] = lcb[is_higher]
+        if self.shift.is_open:
+            width = self.noise + self.shift.low
+            may_tighten = self.mu + width < self.ucb_bar
+            may_tighten |= self.mu - width > self.lcb_bar
+            self.shift.resolve(np.flatnonzero(may_tighten))
+        width = self.noise + self.shift.high if self.C > 0.0 else self.noise
+        self._ucb = self.mu + width
+        np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
+        np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
         if not self.is_crossed:
             B0, tolerance = self.assumptions.B0, self.assumptions.tolerance
-            self.is_crossed = bool(
-                float(self.lcb_bar.max()) > B0 + tolerance
-                or float(self.ucb_bar.min()) < -B0 - tolerance
-                or (self.lcb_bar > self.ucb_bar + tolerance).any()
+            crossing = self.lcb_bar - self.ucb_bar
+            self.is_crossed = bool(  # argmax, since it costs a fourth of max
+                crossing[crossing.argmax()] > tolerance
+                or self.lcb_bar[self.lcb_bar.argmax()] > B0 + tolerance
+                or self.ucb_bar[self.ucb_bar.argmin()] < -B0 - tolerance
             )
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _new_shift(self) -> Shift:
+        cap = self.assumptions.c_max
+        if self.options.width == "exact" and self.C > 0.0:
+            return ExactShift(self.posterior, self.C, cap)
+        return ClosedFormShift(self.posterior, self.C, None if self.options.width == "paper" else cap)
+
+    def _work_out(self) -> None:
+        """The noise part for the next choice, with what is held before it."""
+        p = self.posterior
+        self._at = BeliefAt(p.mu, p.var, p.noise_var, _NO_COLUMNS)
+        self.noise_width = self._new_noise_width()
+        self.noise: Floats = self.noise_width.value(self._at)
+        self._ucb = None
+
+    def _new_noise_width(self) -> Width:
+        n, B, noise_std = self.posterior.tally.n_readings, self.assumptions.B, self.assumptions.noise_std
+        beta = self.options.beta_at(n + 1)
+        if beta is not None:
+            return Proportional(beta)
+        gain = self._gamma(n) if self._gamma else self.posterior.gain
+        if self.options.noise == "paper":
+            rho = radius(noise_std, self.assumptions.lam, gain, self.delta)
+            return Proportional(noise_width_paper(B, rho, 1.0))
+        return TightNoise(B, radius(noise_std, self.assumptions.lam, gain, self.delta / 2))
+
+    def _begin_again(self) -> None:
+        """Follow the posterior, whatever happened to it."""
+        self.shift.extend(is_rebuilt=True)
+        self._work_out()
+        self._start(np.arange(len(self.ucb_bar), len(self.mu)))
+
+    def _start(self, new: Ints) -> None:
+        """Give new candidates the bounds of the prior."""
+        first = self.first_width(self.posterior.X[new])
+        self.ucb_bar = np.concatenate([self.ucb_bar, first])
+        self.lcb_bar = np.concatenate([self.lcb_bar, -first])

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,8 @@ class ValidBounds:
     @classmethod
     def of(cls, instances: Sequence[Instance], assumptions: Assumptions) -> "ValidBounds":
         """ucb_v = min of the ucb_bar, lcb_v = max of the lcb_bar."""
-        upper = np.min([instance.ucb_bar for instance in instances], axis=0)
-        lower = np.max([instance.lcb_bar for instance in instances], axis=0)
+        upper = reduce(np.minimum, [instance.ucb_bar for instance in instances])
+        lower = reduce(np.maximum, [instance.lcb_bar for instance in instances])
         B0 = assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
         return cls(upper, lower, B0, bool(np.any(least > most + assumptions.tolerance)))

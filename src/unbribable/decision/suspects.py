@@ -5,13 +5,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
-from scipy.linalg.lapack import dpotri
 
 from unbribable.decision.proposal import Reading
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.kernels import Kernel
+from unbribable.model.solve import Factor
 from unbribable.theory.assumptions import Assumptions
 
 if TYPE_CHECKING:
@@ -221,7 +220,7 @@ class LeaveOneOut:
         self._m = len(K)
         self._diagonal: Floats = 1.0 / self._sum(1.0 / noise_var)
         system = K + np.diag(self._diagonal)
-        self._inverse = _inverse(cholesky(system, lower=True, check_finite=False))
+        self._inverse = Factor(system).inverse()
 
     def __call__(self, weights: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of each reading given the others, with its own noise: (n,) each.
@@ -255,18 +254,18 @@ class LeaveOneOut:
         # Woodbury: A^-1 = Q - Q s (I + s' Q s)^-1 s' Q, Q the inverse kept, s' s what was added.
         s = np.sqrt(grown[where])
         core = s[:, None] * inverse[np.ix_(where, where)] * s
-        lower = cholesky(core + np.eye(len(where)), lower=True, check_finite=False)
-        half = solve_triangular(lower, s[:, None] * inverse[where], lower=True, check_finite=False)
+        factor = Factor(core + np.eye(len(where)))
+        half = factor.solve_half(s[:, None] * inverse[where])
         pulled = half @ ybar
         diag -= np.einsum("km,km->m", half, half)
         # At the rows that grew, nearly equal numbers are subtracted in diag and var.
-        small = _inverse(lower)
+        small = factor.inverse()
         kept, taken = np.diag(small), np.einsum("jk,jk->j", core, small)  # their sum is 1
         diag[where] = taken / grown[where]
         var = 1.0 / diag - 1.0 / prec
         var[where] = grown[where] * kept / taken - self._diagonal[where]
         solved -= half.T @ pulled
-        solved[where] = solve_triangular(lower, pulled, lower=True, trans=1, check_finite=False) / s
+        solved[where] = factor.solve_half(pulled, transposed=True) / s
         return ybar - solved / diag, np.maximum(var, _EPS * self._diagonal)
 
 
@@ -336,11 +335,3 @@ def _off_median(y: float, noise_var: float, others: Floats, other_vars: Floats) 
 
 def _distance(difference: float, unit: str = "") -> str:
     return f"{abs(difference):.3g}{unit} {'above' if difference > 0.0 else 'below'}"
-
-
-def _inverse(lower: Floats) -> Floats:
-    """The inverse of lower @ lower.T, all of it. Above its diagonal `lower` must be zero."""
-    half: Floats = dpotri(lower, lower=1)[0]
-    full: Floats = half + half.T
-    full[np.diag_indices(len(full))] *= 0.5
-    return full

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 
 from unbribable.model.checks import Floats, Ints
-from unbribable.model.update import grown
+from unbribable.model.tally import grown
 
 N_ROWS = 512
 """Rows of a block. A matrix that grows copies one block at a time, never all of itself."""
@@ -42,21 +42,16 @@ class Covariance:
     @property
     def dense(self) -> Floats:
         """All of it, a copy."""
-        columns, steps = self._waiting
-        return np.concatenate([part for _, part in self._parts()]) - columns @ steps
+        return self.columns(slice(None)).copy()
 
     def row(self, j: int) -> Floats:
         """R[j], (n,)."""
+        row = self.blocks[j // N_ROWS][j % N_ROWS, : self.n]
+        if not self._k:
+            return row.copy()
         columns, steps = self._waiting
-        row: Floats = self.blocks[j // N_ROWS][j % N_ROWS, : self.n] - columns[j] @ steps
-        return row
-
-    def row_and_column(self, j: int, i: int) -> tuple[Floats, Floats]:
-        """R[j], (n,), and R[:, i], (m,): what a reading needs."""
-        if self.m > N_ROWS:
-            return self.row(j), self.columns(i)
-        block, (columns, steps) = self.blocks[0], self._waiting
-        return block[j, : self.n] - columns[j] @ steps, block[: self.m, i] - columns @ steps[:, i]
+        less: Floats = row - columns[j] @ steps
+        return less
 
     def rows(self, js: Sequence[int]) -> Floats:
         """Some rows, (k, n)."""
@@ -66,25 +61,20 @@ class Covariance:
         """R[j, u[j]] for every row j, (m,); nothing may wait."""
         return np.concatenate([part[np.arange(len(part)), u[rows]] for rows, part in self._parts()])
 
-    def columns(self, indices: Ints | int) -> Floats:
-        """R[:, indices]: (m, k), or (m,) for one index."""
-        parts = [part for _, part in self._parts()]
-        if not isinstance(indices, int) and len(indices) > 8 and (np.diff(indices) == 1).all():
-            side_by_side = slice(int(indices[0]), int(indices[-1]) + 1)  # some times faster
-            found = [part[:, side_by_side].copy() for part in parts]
-        else:
-            found = [part.take(indices, axis=1) for part in parts]
-        gathered: Floats = found[0] if len(found) == 1 else np.concatenate(found)
+    def columns(self, indices: Ints | slice | int) -> Floats:
+        """R[:, indices]: (m, k), or (m,) for one index; a slice may give a view."""
+        found = [part[:, indices] for _, part in self._parts()]  # each column contiguous in memory
+        gathered: Floats = np.concatenate(found) if len(found) > 1 else found[0]
         if self._k:
             columns, steps = self._waiting
-            gathered -= columns @ steps[:, indices]
-        return gathered
+            return gathered - columns @ steps[:, indices]
+        return gathered.copy() if isinstance(indices, int) else gathered
 
     def times(self, pull: Floats) -> Floats:
         """pull @ R: (n,) for a pull of (m,), (k, n) for one of (k, m)."""
-        rows, part = (parts := self._parts())[0]
+        (rows, part), *others = self._parts()
         product: Floats = pull[..., rows] @ part
-        for rows, part in parts[1:]:
+        for rows, part in others:
             product += pull[..., rows] @ part
         if self._k:
             columns, steps = self._waiting

@@ -3,15 +3,15 @@
 import copy
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.covariance import Covariance
 from unbribable.model.kernels import Kernel
-from unbribable.model.system import System
-from unbribable.model.tally import Tally
-from unbribable.model.update import Update, condition
+from unbribable.model.solve import System, condition, resolution
+from unbribable.model.tally import Reading, Tally
 
 DRIFT_TOLERANCE = 1e-6
 """Relative error of the variance above which the posterior is rebuilt."""
@@ -31,11 +31,18 @@ N_WITNESSES = 8
 _BLOCK = 4096
 """Candidates handled at once where a rebuild would otherwise copy the whole matrix."""
 
-_M_SMALL = 512
+M_SMALL = 512
 """Points read up to which an m x m matrix is kept, or factored for one reading."""
 
-Reading = tuple[int, float, float]
-"""Candidate, value, fictitious noise."""
+
+@dataclass(frozen=True)
+class Update:
+    """What one reading did: the mean moved along `step`, each row j of R by -R[j, i] * step."""
+
+    step: Floats
+    """Posterior covariance with the point read, before the reading, over (variance + lam): (n,)."""
+    is_rebuilt: bool
+    """Whether the matrix was rebuilt, so that nothing is known about how R moved."""
 
 
 class Posterior:
@@ -52,6 +59,10 @@ class Posterior:
     (K + lam I)^-1 k(x) that belongs to it. What readings do to R is a sum of outer products;
     up to `n_deferred_max` of them wait, and are then added as one matrix product.
 
+    This class is the seam behind which another belief could stand (on a GPU, with fewer digits, with
+    features): the floors above use its public members alone, and R only by `columns`, `columns_for`,
+    `covariance_of_read` and `times`.
+
     Args:
         kernel: The prior covariance.
         X: The candidates, (n, d).
@@ -61,6 +72,7 @@ class Posterior:
         is_careful: Whether a small lam is worth a factorisation.
 
     Attributes:
+        tally: What was read, by point.
         mu: Posterior mean at the candidates, (n,).
         var: Posterior variance at the candidates, (n,).
         gain: Realised information gain, 0.5 ln det(I + K / lam).
@@ -90,7 +102,7 @@ class Posterior:
         self._tracks_noise_var = tracks_noise_var
         self._is_careful = is_careful
         self._R = Covariance(len(X), n_deferred_max)
-        self._tally = Tally()
+        self.tally = Tally(lam)
         self._checked_at = (0, 0)
         self._S: Floats | None = None
         self._system: System | None = None
@@ -106,17 +118,12 @@ class Posterior:
     @property
     def m(self) -> int:
         """Number of distinct points read."""
-        return self._tally.m
-
-    @property
-    def n_readings(self) -> int:
-        """Number of readings held."""
-        return self._tally.n_readings
+        return self.tally.m
 
     @property
     def u(self) -> Ints:
         """Indices of the distinct points read, in order of their first reading: (m,), a view."""
-        return self._tally.u
+        return self.tally.u
 
     @property
     def R(self) -> Floats:
@@ -126,43 +133,24 @@ class Posterior:
     @property
     def prec(self) -> Floats:
         """Precision gathered at each point read: (m,), a view."""
-        return self._tally.prec
+        return self.tally.prec
 
     @property
     def ybar(self) -> Floats:
         """Precision-weighted mean of the readings of each point read: (m,)."""
-        return self._tally.ybar
+        return self.tally.ybar
 
-    @property
-    def lam_min(self) -> float:
-        """The smallest fictitious noise among the readings (the default one if there is none)."""
-        return min(self._tally.lams, default=self.lam)
-
-    @property
-    def item_counts(self) -> Floats:
-        """How many readings share a point and a noise, for each such item: (n_items,), a view."""
-        return self._tally.item_counts
-
-    @property
-    def items(self) -> tuple[Ints, Floats]:
-        """Of each item: which point read, of 0..m-1, and its noise; (n_items,) each, views."""
-        return self._tally.items
-
-    def item_weights(self, indices: Ints) -> Floats:
-        """lam * |weight| of one reading of each item in the mean at these candidates: (n_items, k)."""
+    def columns(self, indices: Ints | slice) -> Floats:
+        """R[:, indices], (m, k); good until the next reading."""
         self._R.flush()
-        return self.weights_of(self._R.columns(indices))
-
-    def weights_of(self, columns: Floats) -> Floats:
-        """`item_weights` of points whose columns of R are given, (m, k); overwrites them."""
-        return self._tally.weights_of(columns, self.lam)
+        return self._R.columns(indices)
 
     def observe(self, i: int, y: float, lam: float | None = None) -> Update:
         """Take in a reading y of candidate i with fictitious noise lam. O(m n)."""
         lam = self.lam if lam is None else lam
-        is_rebuilt = i not in self._tally.row and self._add_row(i)
-        row = self._tally.row[i]
-        r, column = self._R.row_and_column(row, i)  # not r[u], which lets errors grow
+        is_rebuilt = i not in self.tally.row and self._add_row(i)
+        row = self.tally.row[i]
+        r, column = self._R.row(row), self._R.columns(i)  # not r[u], which lets errors grow
         v = float(r[i])
         s = v + lam
         step = r / s
@@ -171,31 +159,37 @@ class Posterior:
         self.var[i] = v * lam / s  # the same without cancellation, where it is worst
         if self._tracks_noise_var:
             noise_var, pull = self.noise_var, self.prec * column
-            pulled = self._R.times(pull)
-            noise_var += step * (step * (float(pull @ column) + lam) - 2.0 * pulled)
+            change = (float(pull @ column) + lam) * step
+            change -= 2.0 * self._R.times(pull)
+            change *= step
+            noise_var += change
         self.gain += 0.5 * math.log1p(v / lam)
         self._R.defer(column, step)
         self._S = self._system = None
-        self._tally.add(row, y, lam)
+        self.tally.add(row, y, lam)
         is_rebuilt |= self._mend_if_drifted()
         return Update(step, is_rebuilt)
 
     def observe_all(self, readings: Sequence[Reading]) -> None:
         """Take in readings at once, before any other: O(m^2 n). Equal up to rounding."""
-        self._tally.add_all(readings)
+        self.tally.add_all(readings)
         self._R.add_rows(np.zeros((self.m, len(self.X))))
         self.rebuild()
-        self.n_rebuilds, self._checked_at = 0, (self.m, self.n_readings)
+        self.n_rebuilds, self._checked_at = 0, (self.m, self.tally.n_readings)
 
     def observe_block(self, X: Floats, readings: Sequence[Reading]) -> None:
         """`extend`, then `observe` each of some readings (candidate, y, noise). Equal up to rounding.
 
-        One pass over R instead of one for each reading. Some rows of R are computed from all the
-        others and compared: if one is off, everything is rebuilt.
+        One pass over R instead of one for each reading. Some rows of R, spread evenly, are computed from
+        all the others and compared: if one is off, everything is rebuilt.
         """
         self._R.flush()
         self._R.subtract(*self._take(X, readings))
-        if self.var.min() < 0.0 or self._is_off():
+        rows = np.unique(np.linspace(0, self.m - 1, min(self.m, N_WITNESSES)).astype(np.intp))
+        witnesses = self.u[rows]
+        error = np.abs(self._rows_of(witnesses.tolist(), self.X) - self._R.rows(rows.tolist()))
+        scale = np.sqrt(np.abs(np.outer(self.var[witnesses], self.var)))
+        if self.var.min() < 0.0 or (error > DRIFT_TOLERANCE * scale).any():
             self.rebuild()
 
     def look(self, X: Floats, readings: Sequence[Reading]) -> "Posterior":
@@ -205,7 +199,7 @@ class Posterior:
         float64 resolves is given that.
         """
         other = copy.copy(self)
-        other._R, other._tally = self._R.look(), self._tally.copy()
+        other._R, other.tally = self._R.look(), self.tally.copy()
         other._R.subtract(*other._take(X, readings))
         other._floor()
         return other
@@ -224,17 +218,17 @@ class Posterior:
         """pull @ R: (n,) for a pull of (m,), (k, n) for one of (k, m)."""
         return self._R.times(pull)
 
-    def columns_for(self, cross: Floats, by_rows: bool = False) -> Floats:
+    def columns_for(self, cross: Floats) -> Floats:
         """Columns of R at points with prior covariances cross = k(u, X), (m, k), from R itself (ours).
 
             R[:, x] = k_u(x) - R[:, u] (prec * k_u(x))
 
         This is the m x m solve by A^-1 = prec - prec R[:, u] prec, with no factorisation: O(m^2) a
         point. Like every new row it multiplies the error of R by prec; the drift check sees that.
-        R[:, u] is symmetric: `by_rows`, and where m is large, rows of R are gone through, not gathered.
+        R[:, u] is symmetric: where m is large, rows of R are gone through, not gathered.
         """
         pull = self.prec[:, None] * cross
-        if by_rows or self.m > 4 * _M_SMALL:
+        if self.m > 4 * M_SMALL:
             return cross - self.times(pull.T)[:, self.u].T
         return np.subtract(cross, self.covariance_of_read() @ pull)
 
@@ -248,7 +242,7 @@ class Posterior:
         witness = u[-1:]
         cross = self.kernel(X[u], np.concatenate([new, X[witness]]))
         if self._is_careful and self.m and self.prec.max() > PREC_MAX_NEW:
-            columns = self.system().solve(cross) / self.prec[:, None]
+            columns = self.system().factor.solve(cross) / self.prec[:, None]
         else:
             columns = self.columns_for(cross)
         error = np.abs(columns[:, len(new) :] - self._R.columns(witness))
@@ -257,7 +251,7 @@ class Posterior:
         weights = self.prec[:, None] * columns
         diag = self.kernel.diag(new)
         var = diag - np.einsum("jx,jx->x", weights, cross)
-        is_off |= bool((var < np.minimum(self._resolution, 0.5 * diag)).any())
+        is_off |= bool((var < np.minimum(resolution(self.m), 0.5 * diag)).any())
         noise_var = np.einsum("jx,jx->x", weights, columns) * self._tracks_noise_var
         self._noise_var = np.concatenate([self.noise_var, noise_var])
         self.X = X
@@ -272,7 +266,7 @@ class Posterior:
     def system(self) -> System:
         """The m x m system of the points read, factored. O(m^3), once after each reading."""
         system = self._system or System(self.kernel, self.X[self.u], self.prec, self.lam)
-        self._system = system if self.m <= _M_SMALL else None
+        self._system = system if self.m <= M_SMALL else None
         return system
 
     def drift(self) -> float:
@@ -289,32 +283,27 @@ class Posterior:
         if not self.m:
             return
         system = self.system()
-        u, prec, pull = self.u, self.prec, system.solve(self.ybar)
+        u, prec, pull = self.u, self.prec, system.factor.solve(self.ybar)
         self._R.drop_waiting()
         self._S = self._noise_var = None
         for start in range(0, len(self.X), _BLOCK):
             part = slice(start, start + _BLOCK)
             cross = self.kernel(self.X[u], self.X[part])
-            solved = system.solve(cross)
+            solved = system.factor.solve(cross)
             self._R.set_columns(start, solved / prec[:, None])
             self.mu[part] = pull @ cross
             self.var[part] = self.kernel.diag(self.X[part]) - np.einsum("jx,jx->x", cross, solved)
         self.var[u] = self._R.diagonal(u)  # accurate, the difference above is not
-        self.gain = system.half_log_det + 0.5 * float(np.sum(np.log(prec)))
+        self.gain = system.factor.half_log_det + 0.5 * float(np.sum(np.log(prec)))
         self._floor()
         self.n_rebuilds += 1
 
-    @property
-    def _resolution(self) -> float:
-        """What float64 resolves in a variance that is a difference of m products."""
-        return 4.0 * self.m * float(np.finfo(float).eps)
-
     def _floor(self) -> None:
         """Give variances that float64 does not resolve its resolution."""
-        is_floored = self.var < np.minimum(self._resolution, 0.5 * self.kernel.diag(self.X))
+        is_floored = self.var < np.minimum(resolution(self.m), 0.5 * self.kernel.diag(self.X))
         is_floored[self.u] &= self.var[self.u] <= 0.0  # there R is accurate
         self.n_floored = int(is_floored.sum())
-        self.var[is_floored] = self._resolution
+        self.var[is_floored] = resolution(self.m)
 
     def _rows_of(self, points: Sequence[int], X: Floats) -> Floats:
         """Posterior covariance of candidates with those of X, (k, n); new ones first of all (ours).
@@ -347,14 +336,14 @@ class Posterior:
             row = self._rows_of([i], self.X)[0]
             row[u], row[i] = self._R.columns(i), self.var[i]
         self._R.add_rows(row[None, :])
-        self._tally.add_point(i)
+        self.tally.add_point(i)
         return is_off
 
     def _take(self, X: Floats, readings: Sequence[Reading]) -> tuple[Floats, Floats]:
         """All of `observe_block` but R -= columns @ steps, (m, p) and (p, n), which are returned."""
         n, u, prec = len(self.mu), self.u.copy(), self.prec
-        told = Tally.of(readings)
-        fresh = [i for i in told.u.tolist() if i not in self._tally.row]
+        told = Tally(self.lam, readings)
+        fresh = [i for i in told.u.tolist() if i not in self.tally.row]
         points = [*range(n, len(X)), *(i for i in fresh if i < n)]
         rows = self._rows_of(points, X)
         columns = rows[: len(X) - n, u].T  # R is symmetric on the points read
@@ -364,8 +353,8 @@ class Posterior:
         self._R.widen(len(X))
         self._R.set_columns(n, columns)
         self._R.add_rows(rows[[points.index(i) for i in fresh]])
-        self._tally.add_all(readings)
-        top = self._R.rows([self._tally.row[i] for i in told.u.tolist()])
+        self.tally.add_all(readings)
+        top = self._R.rows([self.tally.row[i] for i in told.u.tolist()])
         steps, gain = condition(top, told.u, told.prec)
         self.mu += (told.ybar - self.mu[told.u]) @ steps
         self.var -= np.einsum("px,px->x", top, steps)
@@ -374,21 +363,13 @@ class Posterior:
         self._S = self._system = self._noise_var = None
         return self._R.columns(told.u), steps
 
-    def _is_off(self) -> bool:
-        """Whether some rows of R, spread evenly, are not what the other rows say."""
-        j = np.unique(np.linspace(0, self.m - 1, min(self.m, N_WITNESSES)).astype(np.intp))
-        points = self.u[j]
-        error = np.abs(self._rows_of(points.tolist(), self.X) - self._R.rows(j.tolist()))
-        scale = np.sqrt(np.outer(self.var[points], self.var))
-        return bool((error > DRIFT_TOLERANCE * scale).any())
-
     def _mend_if_drifted(self) -> bool:
         is_due = self.m >= 2 * self._checked_at[0]
-        is_due |= self.n_readings >= self._checked_at[1] + CHECK_EVERY
+        is_due |= self.tally.n_readings >= self._checked_at[1] + CHECK_EVERY
         is_negative = self.var[self.var.argmin()] < 0.0
         if not (is_due or is_negative):
             return False
-        self._checked_at = (self.m, self.n_readings)
+        self._checked_at = (self.m, self.tally.n_readings)
         if is_negative or self.drift() > DRIFT_TOLERANCE:
             self.rebuild()
             return True

@@ -2,11 +2,16 @@
 
 import copy
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 
 from unbribable.model.checks import Floats, Ints
-from unbribable.model.update import grown
+
+Reading = tuple[int, float, float]
+"""Candidate, value, fictitious noise."""
+
+Rows = TypeVar("Rows", Floats, Ints)
 
 
 class Tally:
@@ -14,41 +19,33 @@ class Tally:
 
     Readings of one point with one noise are one *item*.
 
+    Args:
+        lam: Fictitious noise of a reading that does not say otherwise.
+        readings: What was read so far.
+
     Attributes:
         m: Number of distinct points read.
         n_readings: Number of readings.
         row: Which point read, of 0..m-1, a candidate is.
-        lams: Every fictitious noise that occurred.
+        u: Indices of the points read: (m,), a view.
+        prec: Precision gathered at each point read, the sum of 1 / lam: (m,), a view.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lam: float, readings: Iterable[Reading] = ()) -> None:
+        self.lam = lam
         self.m = self.n_readings = 0
         self.row: dict[int, int] = {}
-        self.lams: set[float] = set()
+        self._lams: set[float] = set()
         self._u: Ints = np.zeros(8, dtype=np.intp)
         self._prec: Floats = np.zeros(8)
         self._sum: Floats = np.zeros(8)
+        self.u: Ints = self._u[:0]
+        self.prec: Floats = self._prec[:0]
         self._item: dict[tuple[int, float], int] = {}
         self._item_count: Floats = np.zeros(8)
         self._item_lam: Floats = np.ones(8)
         self._item_row: Ints = np.zeros(8, dtype=np.intp)
-
-    @classmethod
-    def of(cls, readings: Iterable[tuple[int, float, float]]) -> "Tally":
-        """Of readings (candidate, y, noise)."""
-        tally = cls()
-        tally.add_all(readings)
-        return tally
-
-    @property
-    def u(self) -> Ints:
-        """Indices of the points read: (m,), a view."""
-        return self._u[: self.m]
-
-    @property
-    def prec(self) -> Floats:
-        """Precision gathered at each point read, the sum of 1 / lam: (m,), a view."""
-        return self._prec[: self.m]
+        self.add_all(readings)
 
     @property
     def ybar(self) -> Floats:
@@ -57,24 +54,30 @@ class Tally:
         return mean
 
     @property
+    def lam_min(self) -> float:
+        """The smallest fictitious noise among the readings (the default one if there is none)."""
+        return min(self._lams, default=self.lam)
+
+    @property
     def item_counts(self) -> Floats:
         """How many readings each item stands for: (n_items,), a view."""
         return self._item_count[: len(self._item)]
 
-    @property
-    def items(self) -> tuple[Ints, Floats]:
-        """Of each item: which point read, of 0..m-1, and its noise; (n_items,) each, views."""
-        return self._item_row[: len(self._item)], self._item_lam[: len(self._item)]
+    def weights(self, columns: Floats, out: Floats | None = None) -> Floats:
+        """lam * |weight| of a reading of each item, (n_items, k), given columns of R, (m, k)."""
+        sizes: Floats = np.abs(columns, out, order="F")  # those of one point side by side
+        if len(self._lams) > 1:
+            n = len(self._item)
+            sizes = sizes[self._item_row[:n]] * (self.lam / self._item_lam[:n, None])
+        elif self.lam_min != self.lam:
+            sizes *= self.lam / self.lam_min
+        return sizes
 
-    def weights_of(self, columns: Floats, lam: float) -> Floats:
-        """lam * |weight| of one reading of each item, (n_items, k); overwrites columns of R, (m, k)."""
-        np.abs(columns, out=columns)
-        if len(self.lams) > 1:
-            rows, lams = self.items
-            columns = columns[rows] * (lam / lams[:, None])
-        elif self.lams and lam not in self.lams:
-            columns *= lam / min(self.lams)
-        return columns
+    def push(self, lies: Floats) -> Floats:
+        """How far lies, (n_items,) in all for each item, move the mean per unit of R: (m,)."""
+        n = len(self._item)
+        moved = np.bincount(self._item_row[:n], lies / self._item_lam[:n], self.m)
+        return moved.astype(np.float64, copy=False)
 
     def add_point(self, i: int) -> None:
         """Candidate i will be read for the first time."""
@@ -82,15 +85,16 @@ class Tally:
             self._u, self._prec, self._sum = grown(self._u), grown(self._prec), grown(self._sum)
         self._u[self.m], self.row[i] = i, self.m
         self.m += 1
+        self.u, self.prec = self._u[: self.m], self._prec[: self.m]
 
     def add(self, row: int, y: float, lam: float) -> None:
         """A reading y, with noise lam, of the point read in this row."""
         self.n_readings += 1
         self._prec[row] += 1.0 / lam
         self._sum[row] += y / lam
-        self.lams.add(lam)
         item = self._item.get((row, lam))
         if item is None:
+            self._lams.add(lam)
             item = self._item[row, lam] = len(self._item)
             if item == len(self._item_count):
                 self._item_count, self._item_lam = grown(self._item_count), grown(self._item_lam)
@@ -99,7 +103,7 @@ class Tally:
             self._item_row[item] = row
         self._item_count[item] += 1.0
 
-    def add_all(self, readings: Iterable[tuple[int, float, float]]) -> None:
+    def add_all(self, readings: Iterable[Reading]) -> None:
         """Readings (candidate, y, noise), of points read before or not."""
         for i, y, lam in readings:
             if i not in self.row:
@@ -110,6 +114,14 @@ class Tally:
         """The same, to go on separately."""
         other = copy.copy(self)
         for name, value in vars(self).items():
-            if not isinstance(value, int):
+            if not isinstance(value, int | float):
                 setattr(other, name, value.copy())
+        other.u, other.prec = other._u[: other.m], other._prec[: other.m]
         return other
+
+
+def grown(rows: Rows) -> Rows:
+    """The same rows in a buffer of twice the length (zeros behind them stay untouched memory)."""
+    larger = np.zeros((2 * len(rows), *rows.shape[1:]), dtype=rows.dtype)
+    larger[: len(rows)] = rows
+    return larger

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cholesky
-from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from unbribable.model.checks import Bools, Floats
 from unbribable.model.kernels import Matern
+from unbribable.model.solve import Factor
 
 LIE_RATE_MAX = 0.25
 """Share of the readings that may be set aside as lies (one of three or more always may)."""
@@ -119,7 +118,8 @@ class ReadingModel:
         else:
             gram = self.gram[np.ix_(is_kept, is_kept)]
         y = self.y[is_kept]
-        inverse, log_det = _inverse(self.covariance(gram, scale, noise))
+        factor = Factor(self.covariance(gram, scale, noise))
+        inverse, log_det = factor.inverse(), 2.0 * factor.half_log_det
         dual = inverse @ y
         z = (theta - self.prior[:, 0]) / self.prior[:, 1]
         value = 0.5 * (float(y @ dual) + log_det + float(z @ z))
@@ -231,15 +231,5 @@ class ReadingModel:
         """The inverse covariance of the readings kept, with zeros for the others."""
         kept = np.ix_(is_kept, is_kept)
         precision = np.zeros_like(covariance)
-        precision[kept] = _inverse(covariance[kept])[0]
+        precision[kept] = Factor(covariance[kept]).inverse()
         return precision
-
-
-def _inverse(covariance: Floats) -> tuple[Floats, float]:
-    """The inverse of a positive definite matrix, and the logarithm of its determinant."""
-    lower = cholesky(covariance.T, lower=True, check_finite=False)
-    log_det = 2.0 * float(np.log(np.diag(lower)).sum())
-    half = dpotri(lower, lower=1, overwrite_c=1)[0]  # zeros above the diagonal
-    inverse: Floats = half + half.T
-    inverse[np.diag_indices(len(half))] *= 0.5
-    return inverse, log_det

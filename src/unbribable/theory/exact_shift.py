@@ -5,9 +5,11 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from unbribable.model.checks import Floats, Ints
-from unbribable.model.posterior import DRIFT_TOLERANCE, Posterior
-from unbribable.model.update import Update
-from unbribable.theory.widths import shift_capped, shift_exact, shift_paper
+from unbribable.model.posterior import DRIFT_TOLERANCE, Posterior, Update
+from unbribable.theory.widths import ExactWidth, Proportional, Width, shift_capped, shift_paper
+
+N_SMALL = 1 << 14
+"""Entries of R up to which solving everywhere costs less than finding out where it is needed."""
 
 _ELEMENTS = 1 << 20
 """Entries of R looked at in one go: bounds the memory of a full evaluation."""
@@ -23,50 +25,48 @@ class Shift(ABC):
     high: Floats
     is_open: bool
     """Whether low and high may differ."""
+    formula: Width
+    """The shift at any belief."""
 
     @abstractmethod
     def resolve(self, indices: Ints) -> None:
         """Make low and high agree at these candidates."""
 
     @abstractmethod
-    def moved(self, i: int, update: Update, sigma: Floats) -> None:
-        """Follow the reading of candidate i, which `update` describes; `sigma` is the new one."""
+    def follow(self, i: int, update: Update) -> None:
+        """Follow the reading of candidate i, which `update` describes."""
 
     @abstractmethod
-    def extend(self, sigma: Floats, is_rebuilt: bool) -> None:
-        """Follow the posterior to more candidates; `sigma` is that of all of them, the new ones last."""
+    def extend(self, is_rebuilt: bool) -> None:
+        """Follow the posterior to more candidates, the new ones last; or anywhere, if it was rebuilt."""
 
 
 class ClosedFormShift(Shift):
-    """The paper's or the capped shift: a multiple of sigma, always known everywhere."""
+    """The paper's shift, or the capped one if there is a cap: a multiple of sigma, known everywhere."""
 
     is_open = False
 
-    def __init__(self, posterior: Posterior, C: float, cap: float | None, sigma: Floats) -> None:
+    def __init__(self, posterior: Posterior, C: float, cap: float | None) -> None:
         self._posterior = posterior
         self._C = C
         self._cap = cap
-        self.low = self.high = np.zeros(len(sigma))
-        self._set(sigma)
+        self.extend(is_rebuilt=True)
 
     def resolve(self, indices: Ints) -> None:
         pass
 
-    def moved(self, i: int, update: Update, sigma: Floats) -> None:
-        self._set(sigma)
+    def follow(self, i: int, update: Update) -> None:
+        if self._C > 0.0:
+            self.extend(update.is_rebuilt)
 
-    def extend(self, sigma: Floats, is_rebuilt: bool) -> None:
-        self.low = self.high = np.zeros(len(sigma))
-        self._set(sigma)
-
-    def _set(self, sigma: Floats) -> None:
-        if self._C == 0.0:
-            return
-        lam = self._posterior.lam_min
+    def extend(self, is_rebuilt: bool) -> None:
+        lam = self._posterior.tally.lam_min
         if self._cap is None:
-            self.low = self.high = shift_paper(self._C, lam, sigma)  # [BKS20, Lem. 2]
+            factor = shift_paper(self._C, lam, 1.0)  # [BKS20, Lem. 2]
         else:
-            self.low = self.high = shift_capped(self._C, self._cap, lam, sigma)
+            factor = shift_capped(self._C, self._cap, lam, 1.0)
+        self.formula = Proportional(factor)
+        self.low = self.high = factor * np.sqrt(self._posterior.var)
 
 
 class ExactShift(Shift):
@@ -81,49 +81,61 @@ class ExactShift(Shift):
 
     The triangle inequality proves both; for the left one note that one reading more only enlarges the
     feasible set. The knapsack itself (O(m) a candidate) is solved only where the bracket cannot decide.
+    While R is small it is solved everywhere after each reading, starting from the last solution.
     """
 
-    is_open = True
     _SLACK = 1e-12
     """Relative slack for the rounding of the bracket's own arithmetic."""
 
     def __init__(self, posterior: Posterior, C: float, cap: float) -> None:
         self._posterior = posterior
-        self._C = C
-        self._cap = cap
-        self.low = np.zeros(len(posterior.mu))
-        self.high = np.zeros(len(posterior.mu))
+        self.formula: ExactWidth = ExactWidth(posterior.tally, C, cap)
+        self.is_open = False
+        self.low = self.high = np.zeros(len(posterior.mu))
+        self._critical: Ints = np.zeros(len(posterior.mu), dtype=np.intp)
 
     def resolve(self, indices: Ints) -> None:
-        indices = indices[self.low[indices] < self.high[indices]]
-        if not len(indices):
+        if not self.is_open:
             return
-        counts = self._posterior.item_counts
-        n_rows = max(1, _ELEMENTS // len(counts))
-        for start in range(0, len(indices), n_rows):
-            part = indices[start : start + n_rows]
-            weights = self._posterior.item_weights(part)
-            shift = shift_exact(weights, counts, self._C, self._cap) / self._posterior.lam
-            self.low[part] = self.high[part] = shift
+        indices = indices[self.low[indices] < self.high[indices]]
+        n_columns = max(1, _ELEMENTS // max(1, self._posterior.m))
+        for start in range(0, len(indices), n_columns):
+            part = indices[start : start + n_columns]
+            critical = self._critical[part]
+            columns = self._posterior.columns(part)
+            self.low[part] = self.high[part] = self.formula.of_columns(columns, critical, columns)
+            self._critical[part] = critical
 
-    def moved(self, i: int, update: Update, sigma: Floats) -> None:
-        ceiling = shift_capped(self._C, self._cap, self._posterior.lam_min, sigma)
-        ceiling *= 1.0 + DRIFT_TOLERANCE
+    def follow(self, i: int, update: Update) -> None:
+        p = self._posterior
+        if p.m * len(p.mu) <= N_SMALL:
+            self.low = self.high = self.formula.of_columns(p.columns(slice(None)), self._critical)
+            self.is_open = False
+            return
         if update.is_rebuilt:
-            self.low = np.zeros(len(sigma))
-            self.high = ceiling
+            self.extend(is_rebuilt=True)
             return
         size = np.abs(update.step)
-        at_i = self.high[i]  # resolved by the caller before the reading
-        self.low = np.maximum(self.low - size * at_i, 0.0) * (1.0 - self._SLACK)
-        self.high = np.minimum(self.high + size * (at_i + min(self._C, self._cap)), ceiling)
-        self.high *= 1.0 + self._SLACK
+        at_i = float(self.high[i])  # resolved by the caller before the reading
+        most = at_i + min(self.formula.C, self.formula.cap)
+        low = (1.0 - self._SLACK) * self.low - (1.0 + self._SLACK) * at_i * size
+        self.low = np.maximum(low, 0.0)
+        self.high = np.minimum((1.0 + self._SLACK) * (self.high + most * size), self._ceiling(0))
+        self.is_open = True
 
-    def extend(self, sigma: Floats, is_rebuilt: bool) -> None:
-        n = 0 if is_rebuilt else len(self.low)
+    def extend(self, is_rebuilt: bool) -> None:
+        n, n_new = len(self.low), len(self._posterior.mu) - len(self.low)
+        self._critical = np.concatenate([self._critical, np.zeros(n_new, dtype=np.intp)])
         if not self._posterior.m:
-            self.low = self.high = np.zeros(len(sigma))
+            self.low = self.high = np.zeros(n + n_new)
             return
-        ceiling = shift_capped(self._C, self._cap, self._posterior.lam_min, sigma[n:])
-        self.low = np.concatenate([self.low[:n], np.zeros(len(sigma) - n)])
-        self.high = np.concatenate([self.high[:n], ceiling * (1.0 + DRIFT_TOLERANCE)])
+        kept = 0 if is_rebuilt else n
+        self.low = np.concatenate([self.low[:kept], np.zeros(n + n_new - kept)])
+        self.high = np.concatenate([self.high[:kept], self._ceiling(kept)])
+        self.is_open = True
+
+    def _ceiling(self, start: int) -> Floats:
+        """The capped shift at the candidates from `start` on, which the exact one does not exceed."""
+        lam = self._posterior.tally.lam_min
+        factor = shift_capped(self.formula.C, self.formula.cap, lam, 1.0 + DRIFT_TOLERANCE)
+        return factor * np.sqrt(self._posterior.var[start:])

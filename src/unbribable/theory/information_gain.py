@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel
 from unbribable.model.posterior import Posterior
+from unbribable.model.solve import Factor
 
 _N_GREEDY = 512
 """Largest anchor that starts from a greedy design; a later one starts from the one before, doubled."""
@@ -112,7 +112,7 @@ class MaxInformationGain:
         cross = self.kernel(self.X[used], self.X)
         system = cross[:, used].copy()
         system[np.diag_indices(len(used))] += 1.0 / prec
-        factor = cho_factor(system, lower=True)
-        var = self.kernel.diag(self.X) - np.einsum("jx,jx->x", cross, cho_solve(factor, cross))
-        value = float(np.sum(np.log(np.diag(factor[0])) + 0.5 * np.log(prec)))
+        factor = Factor(system)
+        var = self.kernel.diag(self.X) - np.einsum("jx,jx->x", cross, factor.solve(cross))
+        value = factor.half_log_det + 0.5 * float(np.sum(np.log(prec)))
         return value, 0.5 * np.maximum(var, 0.0) / self.lam

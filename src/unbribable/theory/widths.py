@@ -1,14 +1,92 @@
 """Confidence widths: the noise part and the corruption part, in units of f.
 
-`width(x) = noise part + shift`. An interval is `mu(x) +- alpha * width(x)`.
+`width(x) = noise part + shift`. An interval is `mu(x) +- alpha * width(x)`. The functions are the
+formulas; a `Width` is one of them with its numbers filled in, to be evaluated at any belief.
 """
 
 import math
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from unbribable.model.checks import Floats
+from unbribable.model.belief import BeliefAt, Slope
+from unbribable.model.checks import Floats, Ints
 from unbribable.model.posterior import DRIFT_TOLERANCE
+from unbribable.model.tally import Tally
+
+Size = TypeVar("Size", float, Floats)
+
+_TINY = float(np.finfo(float).tiny)
+
+
+class Width(Protocol):
+    """A part of the width at any belief: of candidates, of other points, of differences of points."""
+
+    def value(self, at: BeliefAt) -> Floats:
+        """Its value at each point, (k,)."""
+
+    def slope(self, at: BeliefAt) -> Slope:
+        """Its slope at one point (at a kink, that of the active branch)."""
+
+
+@dataclass(frozen=True)
+class Proportional:
+    """factor * sigma: a noise width (the paper's, or a given beta), a shift (the paper's, capped)."""
+
+    factor: float
+
+    def value(self, at: BeliefAt) -> Floats:
+        return self.factor * at.sigma
+
+    def slope(self, at: BeliefAt) -> Slope:
+        return Slope(var=self.factor / (2.0 * max(float(at.sigma[0]), _TINY)))
+
+
+@dataclass(frozen=True)
+class TightNoise:
+    """`noise_width_tight` with rho = rho(delta/2)."""
+
+    B: float
+    rho_half: float
+
+    def value(self, at: BeliefAt) -> Floats:
+        bias = rkhs_bias(self.B, at.var, at.noise_var)
+        return noise_width_tight(self.B, self.rho_half, at.sigma, bias)
+
+    def slope(self, at: BeliefAt) -> Slope:
+        bias = float(rkhs_bias(self.B, at.var, at.noise_var)[0])
+        sigma, whole = max(float(at.sigma[0]), _TINY), math.hypot(self.B, self.rho_half)
+        if bias == 0.0 or whole * sigma <= bias + self.rho_half * sigma:
+            return Slope(var=whole / (2.0 * sigma))
+        # bias^2 = B^2 (var (1 + tolerance) - noise_var), or B^2 var tolerance where rounding cuts it
+        half, is_whole = self.B**2 / (2.0 * bias), bool(at.var[0] > at.noise_var[0])
+        var = self.rho_half / (2.0 * sigma) + half * (is_whole + DRIFT_TOLERANCE)
+        return Slope(var=var, noise_var=-half * is_whole)
+
+
+@dataclass(frozen=True)
+class ExactWidth:
+    """`shift_exact` of the readings in a tally, with corruption C, no lie larger than cap."""
+
+    tally: Tally
+    C: float
+    cap: float
+
+    def value(self, at: BeliefAt) -> Floats:
+        return self.of_columns(at.columns)
+
+    def of_columns(
+        self, columns: Floats, critical: Ints | None = None, out: Floats | None = None
+    ) -> Floats:
+        """The value at points with these columns of R, (m, k); `critical` as in `shift_exact`."""
+        weights = self.tally.weights(columns, out)
+        return shift_exact(weights, self.tally.item_counts, self.C, self.cap, critical) / self.tally.lam
+
+    def slope(self, at: BeliefAt) -> Slope:
+        weights = self.tally.weights(at.columns)[:, 0]
+        lies = knapsack(weights, self.tally.item_counts, self.C, self.cap)
+        return Slope(columns=self.tally.push(lies) * np.sign(at.columns[:, 0]))
 
 
 def radius(noise_std: float, lam: float, gain: float, delta: float) -> float:
@@ -21,7 +99,7 @@ def radius(noise_std: float, lam: float, gain: float, delta: float) -> float:
     return noise_std / math.sqrt(lam) * math.sqrt(2.0 * (gain + math.log(1.0 / delta)))
 
 
-def noise_width_paper(B: float, rho: float, sigma: Floats) -> Floats:
+def noise_width_paper(B: float, rho: float, sigma: Size) -> Size:
     """(B + rho(delta)) * sigma [BKS20, Lem. 1]."""
     return (B + rho) * sigma
 
@@ -55,7 +133,7 @@ def rkhs_bias(B: float, var: Floats, noise_var: Floats, tolerance: float = DRIFT
     return bias
 
 
-def shift_paper(C: float, lam: float, sigma: Floats) -> Floats:
+def shift_paper(C: float, lam: float, sigma: Size) -> Size:
     """C / sqrt(lam) * sigma: bound on the shift of the mean by corruption C [BKS20, Lem. 2].
 
     With several noises, `lam` is the smallest: the step |c|_2 <= C becomes
@@ -64,7 +142,7 @@ def shift_paper(C: float, lam: float, sigma: Floats) -> Floats:
     return C / math.sqrt(lam) * sigma
 
 
-def shift_capped(C: float, cap: float, lam: float, sigma: Floats) -> Floats:
+def shift_capped(C: float, cap: float, lam: float, sigma: Size) -> Size:
     """sqrt(C min(C, cap) / lam) * sigma (ours).
 
     Proof. Lemma 2's Cauchy-Schwarz with |c|_2^2 <= max|c| * sum|c| <= min(C, cap) * C. QED
@@ -72,7 +150,9 @@ def shift_capped(C: float, cap: float, lam: float, sigma: Floats) -> Floats:
     return math.sqrt(C * min(C, cap) / lam) * sigma
 
 
-def shift_exact(weights: Floats, counts: Floats, C: float, cap: float) -> Floats:
+def shift_exact(
+    weights: Floats, counts: Floats, C: float, cap: float, critical: Ints | None = None
+) -> Floats:
     """The worst shift of the mean over all admissible corruptions, column by column (ours).
 
         shift(x) = max { |sum_i weight_i(x) c_i| : |c_i| <= cap, sum |c_i| <= C }
@@ -88,19 +168,68 @@ def shift_exact(weights: Floats, counts: Floats, C: float, cap: float) -> Floats
         counts: Readings each item stands for, (n_items,).
         C: Total corruption.
         cap: Largest single lie, may be inf.
+        critical: A guess at the item of each column at which the budget runs out, (k,); corrected in
+            place. It saves time, since a further reading seldom changes it.
 
     Returns:
-        The shift of each column, (k,); it does not depend on what the other columns are.
+        The shift of each column, (k,); to the last bit it depends neither on the other columns nor on
+        the guess.
     """
     if not len(weights) or C == 0.0:
         return np.zeros(weights.shape[1])
-    n_units = C / min(C, cap)
-    # Any n_needed items hold n_units readings, so no more can enter the knapsack.
-    n_needed = 1 + int(np.searchsorted(np.cumsum(np.sort(counts)), n_units * (1 - 1e-12)))
-    if n_needed == 1:
-        largest: Floats = C * weights.max(axis=0)
+    unit = min(C, cap)
+    n_units = min(C / unit, float(counts.sum()))
+    if n_units <= counts[counts.argmin()]:
+        largest: Floats = unit * n_units * weights.max(axis=0)
         return largest
-    return min(C, cap) * _knapsack(weights, counts, n_units, n_needed)
+    by_column = np.ascontiguousarray(weights.T)
+    copies = np.minimum(counts, math.ceil(n_units))
+    if copies.sum() <= 2 * len(counts):
+        return unit * _sum_of_largest(by_column, copies.astype(np.intp), n_units)
+    if critical is None:
+        critical = np.zeros(len(by_column), dtype=np.intp)
+    return unit * _sum_from_critical(by_column, counts, n_units, critical)
+
+
+def _sum_of_largest(weights: Floats, copies: Ints, n_units: float) -> Floats:
+    """The knapsack of each row by sorting its weights, each as often as it can enter: (k,)."""
+    repeated = np.repeat(np.arange(len(copies)), copies - 1)
+    ranked = np.empty((len(weights), len(copies) + len(repeated)))
+    ranked[:, : len(copies)] = weights
+    ranked[:, len(copies) :] = weights[:, repeated]
+    ranked.sort(axis=1)
+    n_whole = math.floor(n_units)
+    rest = ranked.shape[1] - n_whole
+    total: Floats = ranked[:, rest:].sum(axis=1)
+    if n_whole < n_units:
+        total += (n_units - n_whole) * ranked[:, rest - 1]
+    return total
+
+
+def _sum_from_critical(weights: Floats, counts: Floats, n_units: float, critical: Ints) -> Floats:
+    """The knapsack of each row by its critical item: heavier ones enter wholly, lighter ones not at all.
+
+    Whether a guess is right shows in one pass; only rows where it is wrong are sorted.
+    """
+    value, n_heavier = _heavier(weights, counts, n_units, critical)
+    (wrong,) = ((n_heavier >= n_units) | (n_heavier + counts[critical] < n_units)).nonzero()
+    if len(wrong):
+        part = weights[wrong]
+        order = part.argsort(axis=1)[:, ::-1]
+        last = (counts[order].cumsum(axis=1) >= n_units).argmax(axis=1)
+        critical[wrong] = order[np.arange(len(wrong)), last]
+        value[wrong] = _heavier(part, counts, n_units, critical[wrong])[0]
+    return value
+
+
+def _heavier(weights: Floats, counts: Floats, n_units: float, critical: Ints) -> tuple[Floats, Floats]:
+    """The knapsack if these items are critical, and how many readings outweigh them; (k,) each."""
+    threshold = weights[np.arange(len(critical)), critical]
+    entering = (weights > threshold[:, None]).astype(np.float64)
+    # einsum and not a matrix product, which would round a row by where it stands among others
+    n_heavier: Floats = np.einsum("xj,j->x", entering, counts)
+    entering *= weights
+    return np.einsum("xj,j->x", entering, counts) + (n_units - n_heavier) * threshold, n_heavier
 
 
 def knapsack(weights: Floats, counts: Floats, C: float, cap: float) -> Floats:
@@ -117,32 +246,3 @@ def knapsack(weights: Floats, counts: Floats, C: float, cap: float) -> Floats:
     lies = np.zeros(len(weights))
     lies[order] = np.diff(filled, prepend=0.0)
     return lies
-
-
-def _knapsack(weights: Floats, counts: Floats, n_units: float, n_needed: int) -> Floats:
-    """max sum_i weights_i z_i over 0 <= z_i <= counts_i, sum z <= n_units, column by column."""
-    n_items = len(weights)
-    copies = np.minimum(counts, math.ceil(n_units)).astype(np.intp)
-    n_copies = int(copies.sum())
-    if n_copies <= 3 * n_items:  # sorting values alone is several times faster than indices
-        ranked = np.repeat(weights, copies, axis=0)
-        ranked.sort(axis=0)
-        n_whole = min(math.floor(n_units), n_copies)
-        total: Floats = ranked[n_copies - n_whole :].sum(axis=0)
-        if n_whole < min(n_units, n_copies):
-            total += (n_units - n_whole) * ranked[n_copies - n_whole - 1]
-        return total
-    columns = np.arange(weights.shape[1])
-    if 2 * n_needed < n_items:
-        top = weights.argpartition(n_items - n_needed, axis=0)[n_items - n_needed :]
-        weights = weights[top, columns]
-        order = weights.argsort(axis=0)[::-1]
-        filled = counts[top[order, columns]].cumsum(axis=0)
-    else:
-        order = weights.argsort(axis=0)[::-1]
-        filled = counts[order].cumsum(axis=0)
-    np.minimum(filled, n_units, out=filled)
-    filled[1:] -= filled[:-1].copy()  # from here on what each item takes
-    filled *= weights[order, columns]
-    value: Floats = filled.sum(axis=0)
-    return value

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.recommend import Guarantee, Recommendation
 from unbribable.decision.suspects import NOISE_FLOOR, Suspect
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.model.solve import Factor
 from unbribable.practice.advice import settled
 from unbribable.practice.result import Result
 from unbribable.practice.space import Space
@@ -120,13 +120,13 @@ class Estimate:
         noise_var = [assumed.noise_std**2 * reading.lam / assumed.lam for reading in kept]
         noise = np.maximum(noise_var, NOISE_FLOOR * self._var)
         K = self._var * self._kernel(self._X, self._X) + np.diag(noise)
-        self._factor = cho_factor(K, lower=True)
-        self._pull: Floats = cho_solve(self._factor, np.array([reading.y for reading in kept]))
+        self._factor = Factor(K)
+        self._pull: Floats = self._factor.solve(np.array([reading.y for reading in kept]))
 
     def at(self, U: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of f at points as the kernel sees them, in the user's units."""
         cross = self._var * self._kernel(self._X, U)
-        known = np.einsum("ij,ij->j", cross, cho_solve(self._factor, cross))
+        known = np.einsum("ij,ij->j", cross, self._factor.solve(cross))
         var = np.maximum(self._var * self._kernel.diag(U) - known, 0.0)
         return in_units(self._units, cross.T @ self._pull), self._units.scale * np.sqrt(var)
 
