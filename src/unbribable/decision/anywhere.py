@@ -31,11 +31,6 @@ class Anywhere:
         """The prior covariance."""
         return self._posterior.kernel
 
-    @property
-    def expected(self) -> Expected | None:
-        """The pending queries that the instance's choice accounts for, if any."""
-        return self._instance.expected
-
     def describe(self, u: Floats) -> tuple[float, float, float]:
         """mu, sigma and width (alpha = 1) at one point, (d,)."""
         at = self._elsewhere.at(u[None, :])
