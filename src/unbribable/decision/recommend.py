@@ -84,7 +84,7 @@ class ValidBounds:
         lower = reduce(np.maximum, [instance.lcb_bar for instance in instances])
         B0 = assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
-        return cls(upper, lower, B0, bool(np.any(least > most + assumptions.tolerance)))
+        return cls(upper, lower, B0, bool((least > most + assumptions.tolerance).any()))
 
     @property
     def cut(self) -> tuple[Floats, Floats]:
