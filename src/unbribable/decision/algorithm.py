@@ -18,6 +18,7 @@ from unbribable.decision.recommend import (
     recommend,
     refutation,
     regret_certificate,
+    trusted,
 )
 from unbribable.decision.saving import check_state, load, saved
 from unbribable.decision.search import Search, search_on
@@ -341,12 +342,14 @@ class Algorithm:
 
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
-        return claim(self)[0]
+        guarantee, bounds = trusted(self)
+        return claim(bounds, guarantee)[0]
 
     @property
     def guarantee(self) -> str:
         """What `bounds` promise, or why they promise nothing, in words."""
-        return claim(self)[1]
+        guarantee, bounds = trusted(self)
+        return claim(bounds, guarantee)[1]
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""

@@ -34,7 +34,9 @@ class Learning:
         self.policy = policy
         X = search.candidates.coordinates
         self.instances = {
-            label: Instance(label, X, policy.assumptions, policy.options, C=budget.C, delta=budget.delta, gamma=gamma)
+            label: Instance(
+                label, X, policy.assumptions, policy.options, C=budget.C, delta=budget.delta, gamma=gamma
+            )
             for label, budget in policy.budgets.items()
         }
         policy.begin(self.instances, len(X))

@@ -12,6 +12,7 @@ from unbribable.decision.instance import Instance
 from unbribable.decision.proposal import Reading
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
+from unbribable.model.box import Candidates
 from unbribable.model.checks import Floats
 from unbribable.theory.assumptions import Assumptions
 
@@ -221,9 +222,8 @@ def trusted(
     return guarantee, bounds
 
 
-def claim(algorithm: "Algorithm") -> tuple[tuple[Floats, Floats] | None, str]:
+def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floats] | None, str]:
     """What is guaranteed of f at the candidates: bounds and words, or None and why nothing is."""
-    guarantee, bounds = trusted(algorithm)
     void = _why_void(guarantee, bounds)
     words = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, f lies within the "
@@ -247,20 +247,33 @@ def recommend(
         i = best_now(bounds, [algorithm.instances[label] for label in guarantee.labels])
     is_silent = algorithm.options.beta is not None or algorithm.journal.is_selected
     levels = () if is_silent or guarantee.threat == "strong" else algorithm.policy.levels(i)
+    gap = units.scale * search.gap(algorithm.assumptions)
+    where = search.regret_words(gap)
+    return recommendation(search.candidates, bounds, guarantee, i, rule, levels, gap, units, where)
+
+
+def recommendation(
+    candidates: Candidates,
+    bounds: ValidBounds,
+    guarantee: Guarantee,
+    i: int,
+    rule: str,
+    levels: tuple[Level, ...],
+    gap: float,
+    units: Units,
+    where: tuple[str, str] = ("point of the domain", ""),
+) -> Recommendation:
+    """Candidate i with its interval and certificate, in these units; `where` as a search says it."""
     void = _why_void(guarantee, bounds, units)
     certificate = None if void else units.scale * bounds.simple_regret(i)
     is_refuted = guarantee.is_refuted or bounds.is_refuted
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
-    gap = units.scale * search.gap(algorithm.assumptions)
-    words = void
-    if words is None:
-        where, between = search.regret_words(gap)
-        words = (
-            f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, no "
-            f"{where} is better than this one by more than {certificate:.4g}.{between}"
-        )
+    words = void or (
+        f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, no "
+        f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}"
+    )
     return Recommendation(
-        x=search.candidates.x_of(search.candidates.coordinates[i]),
+        x=candidates.x_of(candidates.coordinates[i]),
         index=i,
         lower=lower,
         upper=upper,
