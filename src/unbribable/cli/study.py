@@ -270,7 +270,7 @@ def recommend(
     if as_json:
         print_json(_finite(best.to_dict()))
         return
-    typer.echo(f"use {_words(best.params)}")
+    typer.echo(f"use {_words(best.params or {})}")
     if best.lower is not None:
         surely = "" if best.regret_bound is not None else " (not guaranteed)"
         typer.echo(f"value there between {best.lower:.6g} and {best.upper:.6g}{surely}")
