@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.avoid import is_among
 from unbribable.decision.draws import Seed
-from unbribable.decision.fast_slow import FastSlowGPUCB
-from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
-from unbribable.decision.history import Past, learn_history
-from unbribable.decision.layered import LayeredGPUCB
+from unbribable.decision.policies.fast_slow import FastSlowGPUCB
+from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.policies.layered import LayeredGPUCB
+from unbribable.decision.proposal import Reading
 from unbribable.decision.suspects import Suspect
 from unbribable.decision.units import Units
 from unbribable.model.box import Box, Candidates
@@ -203,21 +203,22 @@ class Engine:
             return None
         units, is_redrawn = self.units, self._is_redrawn
 
-        def past(told: Told) -> Past:
+        lam = self.assumptions.lam
+
+        def reading(told: Told) -> Reading:
             drawn = None if is_redrawn else told.drawn
             chosen_by = "user" if told.is_foreign else "algorithm"
-            return Past(told.t, told.u, units.to_model(told.y), drawn, chosen_by)
+            return Reading(told.t, told.u, units.to_model(told.y), drawn, "", lam, None, chosen_by)
 
         if self._algorithm is None or (self._is_counted and self._counted != self.n_readings):
             self._algorithm = self._new_algorithm()
             self._counted = self.n_readings
             if self._fitted_at >= N_AT_ONCE:
-                learn_history(self._algorithm, [past(told) for told in self.told[: self._fitted_at]])
+                self._algorithm.learn([reading(told) for told in self.told[: self._fitted_at]])
         for t, because_of_value in self.lost.items():
             self._algorithm.lose(t, because_of_value=because_of_value)
         for told in self.told[len(self._algorithm.readings) :]:
-            one = past(told)
-            self._algorithm.learn(one.t, told.x, one.y, drawn=one.drawn, chosen_by=one.chosen_by)
+            self._algorithm.learn(reading(told))
         return self._algorithm
 
     @property

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbribable.decision.avoid import is_among
-from unbribable.decision.gp_ucb import GPUCB
-from unbribable.decision.history import Past, learn_history
-from unbribable.decision.learner import AssumptionsRefuted
+from unbribable.decision.ahead import is_among
+from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.decision.policies.gp_ucb import GPUCB
+from unbribable.decision.proposal import Reading as ModelReading
 from unbribable.decision.suspects import flagged
 from unbribable.model.box import Box
 from unbribable.model.checks import Floats, Ints
@@ -64,7 +64,7 @@ class Scout:
             kept = [reading for reading in self._readings[:bulk] if reading[0] not in left_out]
             if kept:
                 numbered = enumerate(held(kept), 1)  # without gaps: a player waits for open rounds
-                learn_history(self._player, [Past(k, u, y) for k, (_, u, y) in numbered])
+                self._player.learn([self._reading(k, u, y) for k, (_, u, y) in numbered])
             n = bulk
         self._learn(self._readings[n:])
 
@@ -115,7 +115,10 @@ class Scout:
             warnings.simplefilter("ignore", AssumptionsRefuted)  # it allows for no corruption at all
             for t, u, y in readings:
                 if t not in self._left_out:
-                    self._player.learn(self._player.t + 1, self._player.candidates.x_of(u), y)
+                    self._player.learn(self._reading(self._player.t + 1, u, y))
+
+    def _reading(self, t: int, u: Floats, y: float) -> ModelReading:
+        return ModelReading(t, u, y, "main", "", self._assumptions.lam, None, "scout")
 
     def _new_player(self) -> GPUCB:
         return GPUCB(self._domain, self._assumptions, beta=self._beta)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.recommend import Guarantee, Recommendation
+from unbribable.decision.recommend import Guarantee, Recommendation, trusted
 from unbribable.decision.suspects import NOISE_FLOOR, Suspect
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model.checks import Bools, Floats, Ints
@@ -54,7 +54,7 @@ class Run:
     @property
     def guarantee(self) -> Guarantee:
         """Whom to trust by default."""
-        return self.algorithm._trusted(None, None)
+        return trusted(self.algorithm)[0]
 
 
 def run_of(source: Result | Algorithm) -> Run:
@@ -69,7 +69,7 @@ def run_of(source: Result | Algorithm) -> Run:
             raise ValueError("a figure needs at least one reading, got an algorithm without any")
         suspects = source.suspects()
         told = [(reading.t, reading.y) for reading in source.readings]
-        x = source.points_of(source.readings)
+        x = source.candidates.x_of(np.array([reading.u for reading in source.readings]))
         readings = _readings(told, x, suspects, 1.0)
         best = source.recommend()
         return Run(source, MODEL_UNITS, Space(source.domain), readings, suspects, best, False)
