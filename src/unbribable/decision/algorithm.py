@@ -203,12 +203,12 @@ class Algorithm:
             learning.foresee(reading)
             self._wholly(learning.learn, reading, asked=asked)
             self.t = max(self.t, reading.t)
-        else:
-            if self.t:
-                raise RuntimeError(f"a history needs a new algorithm, this one is in round {self.t}")
+        elif self.t:
+            raise RuntimeError(f"a history needs a new algorithm, this one is in round {self.t}")
+        elif len(readings):
             history = [learning.decided(reading, self.drawn) for reading in readings]
             self._wholly(learning.learn_all, history)
-            self.t = max((reading.t for reading in history), default=0)
+            self.t = max(reading.t for reading in history)
 
     def lose(self, t: int, *, because_of_value: bool = False) -> None:
         """State that round t has no reading and will have none, for hosts that number the rounds.

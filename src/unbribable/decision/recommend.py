@@ -177,6 +177,11 @@ class RegretCertificate:
     candidate. An estimate; not in `value`."""
 
 
+def threat_of(threat: str | None, default: str) -> str:
+    """The threat, checked; the default one if None."""
+    return checks.choice("threat", default if threat is None else threat, ("none", "weak", "strong"))
+
+
 def refutation(t: int, delta: float) -> str:
     """That the readings up to round t contradict the assumptions, in words."""
     return (

@@ -24,7 +24,7 @@ _DTYPES = {
     "lcb": np.float64,
     "is_foreign": np.bool_,
 }
-"""Columns of numbers. `id` is the round, `lcb` is NaN where there was no bound."""
+"""Columns of numbers: `id` is the round; `lcb` is NaN where there was no bound."""
 
 _OF_A_QUERY = ("index", "instance", "mu", "sigma", "width", "ucb")
 
@@ -42,23 +42,20 @@ def identity(algorithm: "Algorithm") -> dict[str, Any]:
 def saved(algorithm: "Algorithm") -> dict[str, Any]:
     """JSON-able values, and one array or list per column of the readings."""
     journal, search = algorithm.journal, algorithm.search
-    readings = journal.readings
-    numbers: dict[str, list[Any]] = {
-        "id": [reading.t for reading in readings],
-        "index": [search.index_of(reading.u) for reading in readings],
-        "y": [reading.y for reading in readings],
-        "lam": [reading.lam for reading in readings],
-        "lcb": [np.nan if reading.lcb is None else reading.lcb for reading in readings],
-        "is_foreign": [reading.chosen_by == "user" for reading in readings],
+    rows = [
+        (one.t, search.index_of(one.u), one.y, one.lam, one.lcb, one.chosen_by == "user")
+        for one in journal.readings
+    ]
+    numbers = zip(*rows, strict=True) if rows else [()] * len(_DTYPES)
+    columns: dict[str, Any] = {  # None becomes NaN
+        name: np.array(column, dtype=dtype)
+        for (name, dtype), column in zip(_DTYPES.items(), numbers, strict=True)
     }
-    columns: dict[str, Any] = {
-        name: np.array(numbers[name], dtype=dtype) for name, dtype in _DTYPES.items()
-    }
-    columns["instance"] = [reading.learner for reading in readings]
-    columns["drawn"] = [reading.drawn for reading in readings]
-    columns["chosen_by"] = [reading.chosen_by for reading in readings]
+    columns["instance"] = [one.learner for one in journal.readings]
+    columns["drawn"] = [one.drawn for one in journal.readings]
+    columns["chosen_by"] = [one.chosen_by for one in journal.readings]
     if search.is_saved_by_point:
-        points = np.array([reading.u for reading in readings])
+        points = np.array([one.u for one in journal.readings])
         columns["u"] = points.reshape(-1, algorithm.domain.d)
     return {
         "format": FORMAT,

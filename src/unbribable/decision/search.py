@@ -85,73 +85,53 @@ class Search(ABC):
         """Upper bounds at the candidates, (n,) each, of a rule in which other instances count too."""
 
     @abstractmethod
-    def polished(self, play: Play, choice: "Choice") -> Play:
-        """The play, moved off the candidates where that is better."""
-
-    @abstractmethod
-    def grow(self, u: Floats, learner: Instance | None, stream: int) -> bool:
-        """Make u a candidate before it is read; whether there are further candidates now."""
-
-    @abstractmethod
-    def grow_all(self, points: Sequence[Floats]) -> bool:
-        """The same for a whole history."""
-
-    @abstractmethod
     def certified_gain(self, assumptions: Assumptions) -> MaxInformationGain:
         """A bound on the information that any readings gain."""
-
-    @abstractmethod
-    def gap(self, assumptions: Assumptions) -> float:
-        """By how much f may be higher between the candidates than at them: an estimate."""
-
-    @abstractmethod
-    def regret_words(self, gap: float) -> tuple[str, str]:
-        """Than what no better point exists, and a sentence about the points that are no candidates."""
-
-    @abstractmethod
-    def hindsight_words(self, n: int, gap: float) -> tuple[str, str]:
-        """What n rounds were compared with, and a sentence about the rest of the domain."""
 
     @abstractmethod
     def restored(self, indices: Any, rows: Any) -> Floats:
         """Points of a saved state, (k, d), by index and coordinates, checked."""
 
-    @property
-    @abstractmethod
-    def is_saved_by_point(self) -> bool:
-        """Whether a saved state has to name the points read, since indices do not tell."""
+    # What follows is as it is where all of the domain is candidates.
+
+    is_saved_by_point = False
+    """Whether a saved state has to name the points read, since indices do not tell."""
+
+    def polished(self, play: Play, choice: "Choice") -> Play:
+        """The play, moved off the candidates where that is better."""
+        return play
+
+    def grow(self, u: Floats, learner: Instance | None, stream: int) -> bool:
+        """Make u a candidate before it is read; whether there are further candidates now."""
+        return False
+
+    def grow_all(self, points: Sequence[Floats]) -> bool:
+        """The same for a whole history."""
+        return False
+
+    def gap(self, assumptions: Assumptions) -> float:
+        """By how much f may be higher between the candidates than at them: an estimate."""
+        return 0.0
+
+    def regret_words(self, gap: float) -> tuple[str, str]:
+        """Than what no better point exists, and a sentence about the points that are no candidates."""
+        return "point of the domain", ""
+
+    def hindsight_words(self, n: int, gap: float) -> tuple[str, str]:
+        """What n rounds were compared with, and a sentence about the rest of the domain."""
+        return "", ""
 
 
 class GridSearch(Search):
     """Holds changing state: nothing but what it has looked up. The candidates are the whole domain."""
-
-    is_saved_by_point = False
 
     def _bounds(self, rule: Rule, ahead: Ahead) -> list[Floats]:
         player = rule.player
         bounds = [player.ucb_bar, *(other.ucb_bar for other in rule.others)]
         return bounds if ahead is NOTHING else [*bounds, player.mu + ahead.shrink * player.width]
 
-    def polished(self, play: Play, choice: "Choice") -> Play:
-        return play
-
-    def grow(self, u: Floats, learner: Instance | None, stream: int) -> bool:
-        return False
-
-    def grow_all(self, points: Sequence[Floats]) -> bool:
-        return False
-
     def certified_gain(self, assumptions: Assumptions) -> MaxInformationGain:
         return MaxInformationGain(assumptions.kernel, self.candidates.coordinates, assumptions.lam)
-
-    def gap(self, assumptions: Assumptions) -> float:
-        return 0.0
-
-    def regret_words(self, gap: float) -> tuple[str, str]:
-        return "point of the domain", ""
-
-    def hindsight_words(self, n: int, gap: float) -> tuple[str, str]:
-        return "", ""
 
     def restored(self, indices: Any, rows: Any) -> Floats:
         n = self.candidates.n

@@ -10,7 +10,7 @@ from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee, ValidBounds
+from unbribable.decision.recommend import Guarantee, ValidBounds, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -69,9 +69,7 @@ class FastSlow(Policy):
         return ValidBounds.of([self._slow, self._all], self.assumptions).is_refuted
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
-        threat = checks.choice(
-            "threat", "weak" if threat is None else threat, ("none", "weak", "strong")
-        )
+        threat = threat_of(threat, "weak")
         if C is not None:
             raise ValueError(f"C must be left out, it is {self._C} by construction, got C={C}")
         share, budget = self.budgets["all"].delta, "with total corruption at most {C}"

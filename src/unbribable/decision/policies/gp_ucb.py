@@ -7,7 +7,7 @@ from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee
+from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -54,9 +54,7 @@ class OneInstance(Policy):
             if C is not None:
                 raise ValueError(f"C must be left out, GP-UCB tolerates no corruption, got C={C}")
             return Guarantee(threat, ("main",), probability, "if no reading was corrupted")
-        threat = checks.choice(
-            "threat", "strong" if threat is None else threat, ("none", "weak", "strong")
-        )
+        threat = threat_of(threat, "strong")
         if C is not None:
             raise ValueError(f"C must be left out, it is {self._C} by construction, got C={C}")
         words = "against any adversary, weak or strong, with total corruption at most {C}"

@@ -10,7 +10,7 @@ from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee, Level, ValidBounds
+from unbribable.decision.recommend import Guarantee, Level, ValidBounds, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -133,9 +133,7 @@ class Layers(Policy):
         return self._layers[-1].is_crossed or not self.maximisers[-1].any()
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
-        threat = checks.choice(
-            "threat", "weak" if threat is None else threat, ("none", "weak", "strong")
-        )
+        threat = threat_of(threat, "weak")
         probability = 1.0 - self.assumptions.delta / 2.0
         if threat == "strong":
             return self._trust_against_strong(C, probability)
