@@ -79,11 +79,13 @@ class ValidBounds:
     @classmethod
     def of(cls, instances: Sequence[Instance], assumptions: Assumptions) -> "ValidBounds":
         """ucb_v = min of the ucb_bar, lcb_v = max of the lcb_bar."""
-        upper = np.min([instance.ucb_bar for instance in instances], axis=0)
-        lower = np.max([instance.lcb_bar for instance in instances], axis=0)
+        upper, lower = instances[0].ucb_bar.copy(), instances[0].lcb_bar.copy()
+        for instance in instances[1:]:  # faster than stacking them
+            np.minimum(upper, instance.ucb_bar, out=upper)
+            np.maximum(lower, instance.lcb_bar, out=lower)
         B0 = assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
-        return cls(upper, lower, B0, bool(np.any(least > most + assumptions.tolerance)))
+        return cls(upper, lower, B0, bool((least > most + assumptions.tolerance).any()))
 
     @property
     def cut(self) -> tuple[Floats, Floats]:

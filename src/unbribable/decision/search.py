@@ -5,6 +5,7 @@ The only place in which it matters whether the domain is finite.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class Search(ABC):
         player = rule.player
         if not rule.others:
             return player.best(rule.alpha, rule.among, ahead)
-        ucb = ahead.allowed(np.min(self._bounds(rule, ahead), axis=0), rule.among)
+        ucb = ahead.allowed(reduce(np.minimum, self._bounds(rule, ahead)), rule.among)
         best = int(ucb.argmax())
         if player.options.revisit:
             # Only points that the others have not ruled out, or Lemma 7 would fail.

@@ -123,9 +123,9 @@ def suspects(
     scored_by = assumed if scored_by is None else scored_by
     quality = np.sqrt(lams / assumed.lam)
     order = np.lexsort((quality, y, *points.T))  # what follows is then the same in any order
-    points, x, y, noise_std = points[order], x[order], y[order], assumed.noise_std * quality[order]
-    seen = np.clip(y, -cut_at, cut_at)
-    model = _model(points, seen, scored_by.noise_std * quality[order], scored_by)
+    points, x, y, quality = points[order], x[order], y[order], quality[order]
+    noise_std = assumed.noise_std * quality
+    model = _model(points, np.clip(y, -cut_at, cut_at), scored_by.noise_std * quality, scored_by)
     group, noise_var = model.group, model.noise_var
     expected, sd = robust_predictions(model)
     residual = y - expected
