@@ -46,10 +46,6 @@ class Algorithm:
         seed: Of the draws; fresh entropy if None.
 
     Attributes:
-        domain: A Grid or a Box.
-        assumptions: What the guarantee rests on.
-        options: Which widths are used.
-        policy: As given.
         draws: Which instance a round's draw may name, with the probability, in the order of the draw.
         parameters: What was chosen besides domain, assumptions and options, as plain data.
         knowledge: What it was told besides the candidates: assumptions and parameters, as plain data.

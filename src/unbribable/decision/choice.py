@@ -24,10 +24,6 @@ class Choice:
         pending: Points that are being read, as the kernel sees them, (d,) each.
         avoid: Points not to be played, unless there is no other.
         stream: Number of the stream of random points.
-
-    Attributes:
-        is_plain: Whether nothing is pending or to be avoided.
-        plays: One for each draw, or one alone if the draw is idle; among the candidates.
     """
 
     def __init__(
@@ -39,14 +35,14 @@ class Choice:
         stream: int,
     ) -> None:
         self.stream = stream
-        self.is_plain = not (len(pending) or len(avoid))
+        self.is_plain = not (len(pending) or len(avoid))  # nothing is pending or to be avoided
         self._search = search
         self._draws = policy.draws
         self._pending, self._avoid = pending, avoid
         self._aheads: dict[str, Ahead] = {}
         self._views: dict[str, Anywhere] = {}
         self._final: dict[int, Play] = {}
-        self.plays = policy.plays(self)
+        self.plays = policy.plays(self)  # among the candidates
 
     def ahead(self, instance: Instance) -> Ahead:
         """What the instance's choice reckons with besides its readings."""

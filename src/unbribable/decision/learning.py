@@ -24,10 +24,6 @@ class Learning:
         search: With the candidates there are at first.
         policy: Begins anew.
         gamma: For `gain="certified"`.
-
-    Attributes:
-        instances: By label.
-        refuted: The round whose reading contradicted the assumptions, or None.
     """
 
     def __init__(

@@ -21,25 +21,21 @@ class Policy(ABC):
 
     A policy is given the instances anew each time the readings are learned from the beginning, and
     concludes the same from the same readings.
-
-    Attributes:
-        draws: Which instance a round's draw may name, with the probability; the same in every round.
-        budgets: What each instance allows for.
-        parameters: What was chosen besides domain, assumptions and options, as plain data; a saved
-            state is recognised by it.
-        instances: By label.
-        detected: The round whose reading gave corruption away, or None.
-        maximisers: Potential maximisers of each level, (n_levels, n), or None.
-        safe_up_to: Where the corruption is unknown: the largest one that bounds allow for.
     """
 
     draws: Draws
+    """Which instance a round's draw may name, with the probability; the same in every round."""
     budgets: Mapping[str, Budget]
+    """The instances by label: what each allows for."""
     parameters: Mapping[str, Any]
+    """What was chosen besides domain, assumptions and options: a saved state is recognised by it."""
     instances: Mapping[str, Instance]
     detected: int | None = None
+    """The round whose reading gave corruption away."""
     maximisers: Bools | None = None
+    """Potential maximisers of each level, (n_levels, n)."""
     safe_up_to: float | None = None
+    """Where the corruption is unknown: the largest one that bounds allow for."""
 
     def __init__(self, assumptions: Assumptions, options: Options) -> None:
         if not isinstance(assumptions, Assumptions):

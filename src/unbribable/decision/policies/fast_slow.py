@@ -22,13 +22,8 @@ from unbribable.theory.budgets import fast_slow_budgets, fast_slow_probabilities
 class FastSlow(Policy):
     """Holds changing state: the instances, and the round in which corruption was detected.
 
-    Args:
-        assumptions: What the guarantee rests on; c_max must be finite.
-        options: Which widths are used.
-        C: Total corruption if there is any.
-        alpha: Widening of slow's rule.
-        with_all: Use slow and "all" together where slow alone stands, in fast's rule and in the check
-            (ours). "all" is in the union bound already, so Theorem 9 holds verbatim.
+    `with_all` (ours): slow and "all" together stand where slow alone stands, in fast's rule and in the
+    check. "all" is in the union bound already, so Theorem 9 holds verbatim. See FastSlowGPUCB.
     """
 
     def __init__(
@@ -106,7 +101,7 @@ class FastSlowGPUCB(Algorithm):
         alpha: Widening of slow's rule, > 9/5 (the constant of Lemma 8 needs it); the theorems
             use 2.
         seed: Of the draws, secret; fresh entropy if None.
-        with_all: Use "all" beside slow, see FastSlow.
+        with_all: Use slow and "all" together where slow alone stands, see FastSlow.
         options: width, noise, tail, gain, beta, revisit: see Options.
     """
 

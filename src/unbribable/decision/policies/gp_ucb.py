@@ -19,10 +19,7 @@ from unbribable.theory.budgets import Budget
 class OneInstance(Policy):
     """Holds changing state: "main", which learns from everything and plays argmax mu + width.
 
-    Args:
-        assumptions: What the guarantee rests on.
-        options: Which widths are used.
-        C: The corruption it allows for; None if it trusts every reading.
+    It allows for a corruption of C; with None it trusts every reading.
     """
 
     draws = (("main", 1.0),)

@@ -21,19 +21,10 @@ from unbribable.theory.budgets import layer_budgets, layer_probabilities, robust
 
 
 class Layers(Policy):
-    """Holds changing state: the layers, and the potential maximisers of each.
-
-    Args:
-        assumptions: What the guarantee rests on; c_max must be finite.
-        options: Which widths are used.
-        T: Horizon: decides the number of layers.
-        alpha: Widening of the rule.
-
-    Attributes:
-        maximisers: (n_layers, n); nested, layer 1 first.
-    """
+    """Holds changing state: the layers, and the potential maximisers of each. See LayeredGPUCB."""
 
     maximisers: Bools
+    """(n_layers, n); nested, layer 1 first."""
 
     def __init__(self, assumptions: Assumptions, options: Options, *, T: int, alpha: float) -> None:
         super().__init__(assumptions, options)
