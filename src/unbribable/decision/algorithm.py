@@ -98,7 +98,7 @@ class Algorithm:
 
     def propose(self) -> Proposal:
         """The distribution from which the next `ask` draws. Changes nothing."""
-        return self._learning.choice().proposal(self.t + 1)
+        return self._learning.choice(self.t + 1).proposal()
 
     def ask(self) -> Query:
         """Draw the next point from the proposal. Learns nothing; the query is pending until told."""
@@ -125,7 +125,7 @@ class Algorithm:
             others: Points pending elsewhere, as the kernel sees them, (d,) each.
             avoid: Points not to be asked for, unless there is no other.
         """
-        return self._learning.choice(others, avoid).query(t, drawn)
+        return self._learning.choice(t, others, avoid).query(drawn)
 
     # --- learning ------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ class Choice:
     Args:
         policy: Who plays what.
         search: Where.
+        t: The round.
         pending: Points that are being read, as the kernel sees them, (d,) each.
         avoid: Points not to be played, unless there is no other.
         stream: Number of the stream of random points.
@@ -30,10 +31,12 @@ class Choice:
         self,
         policy: Policy,
         search: Search,
+        t: int,
         pending: Sequence[Floats],
         avoid: Sequence[Floats],
         stream: int,
     ) -> None:
+        self.t = t
         self.stream = stream
         self.is_plain = not (len(pending) or len(avoid))  # nothing is pending or to be avoided
         self._search = search
@@ -74,20 +77,20 @@ class Choice:
             self._final[k] = self._search.polished(self.plays[k], self)
         return self._final[k]
 
-    def proposal(self, t: int) -> Proposal:
-        """All plays, as round t."""
+    def proposal(self) -> Proposal:
+        """All plays."""
         plays = [self.final(k) for k in range(len(self.plays))]
         points = np.array([self._point(play) for play in plays])
         return Proposal(
-            t=t,
+            t=self.t,
             points=self._search.candidates.x_of(points),
             indices=np.array([-1 if play.u is not None else play.index for play in plays], np.intp),
             probabilities=np.array([play.probability for play in plays]),
             instances=tuple(play.learner for play in plays),
         )
 
-    def query(self, t: int, drawn: str) -> Query:
-        """The play of round t if the draw names `drawn`."""
+    def query(self, drawn: str) -> Query:
+        """The play if the draw names `drawn`."""
         play = self.final(self.play_of(drawn))
         player, u = play.rule.player, self._point(play)
         if play.u is None:
@@ -96,7 +99,7 @@ class Choice:
         else:
             mu, sigma, width = self.anywhere(player).describe(u)
         return Query(
-            t=t,
+            t=self.t,
             x=self._search.candidates.x_of(u),
             u=u,
             index=play.index if play.u is None else None,

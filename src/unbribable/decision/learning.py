@@ -43,13 +43,13 @@ class Learning:
         self._followed_at = 0
         self._choice: Choice | None = None
 
-    def choice(self, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()) -> Choice:
-        """What to ask next, with these points pending elsewhere and those to avoid."""
+    def choice(self, t: int, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()) -> Choice:
+        """What to ask in round t, with these points pending elsewhere and those to avoid."""
         is_own = not (len(others) or len(avoid))
-        if is_own and self._choice is not None:
+        if is_own and self._choice is not None and self._choice.t == t:
             return self._choice
         pending = [*(query.u for query in self.journal.pending.values()), *others]
-        choice = Choice(self.policy, self.search, pending, avoid, len(self.journal.readings))
+        choice = Choice(self.policy, self.search, t, pending, avoid, len(self.journal.readings))
         if is_own:
             self._choice = choice
         return choice

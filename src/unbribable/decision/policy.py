@@ -50,7 +50,7 @@ class Policy(ABC):
 
     @abstractmethod
     def plays(self, choice: "Choice") -> list[Play]:
-        """What is played next: one for each of `draws`, or one alone if the draw is idle."""
+        """What is played in round `choice.t`: one for each of `draws`, or one if the draw is idle."""
 
     @abstractmethod
     def learner_of(self, drawn: str) -> str | None:
