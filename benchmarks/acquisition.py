@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 import unbribable as ub
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.proposal import Atom
-from unbribable.decision.rule import Rule
+from unbribable.decision.rule import Play, Surface
+from unbribable.decision.search import surface
 from unbribable.model.checks import Floats
 
 ASSUMED = ub.Assumptions(ub.Matern(2.5, 0.25), B=3.0, B0=1.5, noise_std=0.05, lam=0.05)
@@ -48,7 +48,7 @@ def play(algorithm: Algorithm, n_rounds: int) -> float:
     return spent / max(1, n_rounds - n_before)
 
 
-def best_of(rule: Rule, d: int, n: int) -> float:
+def best_of(rule: Surface, d: int, n: int) -> float:
     """The largest value of the rule on a regular grid of about n points of the unit cube."""
     side = round(n ** (1.0 / d))
     axis = np.linspace(0.0, 1.0, side)
@@ -59,12 +59,13 @@ def best_of(rule: Rule, d: int, n: int) -> float:
     return best
 
 
-def gaps(algorithm: Algorithm, d: int, n: int) -> list[tuple[Atom, float, float]]:
+def gaps(algorithm: Algorithm, d: int, n: int) -> list[tuple[Play, float, float]]:
     """Each player's atom somebody learns from, its gap, and that of the best candidate."""
     found = []
-    for k, atom in enumerate(algorithm._current_atoms()):
+    choice = algorithm._learning.choice(algorithm.t + 1)
+    for k, atom in enumerate(choice.plays):
         if atom.learner is not None:
-            best, chosen = best_of(algorithm._rule(atom)[0], d, n), algorithm._polished(k)
+            best, chosen = best_of(surface(atom.rule, choice), d, n), choice.final(k)
             scale = max(abs(best), np.finfo(float).tiny)
             found.append((chosen, (best - chosen.ucb) / scale, (best - atom.ucb) / scale))
     return found
@@ -91,10 +92,10 @@ def main() -> None:
                 for t in rounds:
                     seconds = play(algorithm, t)
                     for atom, gap, before in gaps(algorithm, d, n):
-                        player = algorithm.instances[atom.player]
+                        player = atom.rule.player
                         what = "moved" if atom.u is not None else "stayed"
                         numbers = (f"{player.posterior.m}", f"{gap:.1e}", f"{before:.1e}", what)
-                        rows.append((name, atom.player, f"{d}", f"{t}", *numbers, f"{seconds:.3f} s"))
+                        rows.append((name, player.label, f"{d}", f"{t}", *numbers, f"{seconds:.3f} s"))
                         worst = max(worst, gap)
                         print(" ".join(rows[-1]), flush=True)
     print(f"\n## The choice on a box against the best of {n:_} points\n")

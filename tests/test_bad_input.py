@@ -15,6 +15,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS, algorithms
+from told import reading_of
 
 NAN, INF = math.nan, math.inf
 KERNEL = ub.SquaredExponential(0.3)
@@ -376,7 +377,11 @@ TELLS: dict[str, tuple[Callable[[Any], Any], type[Exception], tuple[str, ...]]] 
     "y masked": (lambda a: a.tell(6, np.ma.masked), TypeError, ("y must be a real number", "masked")),
     "y large": (lambda a: a.tell(6, 1e151), ValueError, ("y must be at most 1e+150", "y=1e+151")),
     "x y large": (lambda a: a.tell(x=[0.5], y=-1e300), ValueError, ("at most 1e+150", "-1e+300")),
-    "learned large": (lambda a: a.learn(8, [0.5], 1e200), ValueError, ("at most 1e+150", "1e+200")),
+    "learned large": (
+        lambda a: a.learn(reading_of(a, 8, [0.5], 1e200)),
+        ValueError,
+        ("at most 1e+150", "1e+200"),
+    ),
     "query a point": (
         lambda a: a.tell(np.array([0.5]), 0.0),
         TypeError,

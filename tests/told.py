@@ -3,6 +3,20 @@
 from typing import Any
 
 from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.proposal import Reading
+
+
+def reading_of(
+    algorithm: Algorithm,
+    t: int,
+    x: Any,
+    y: float,
+    drawn: str | None = None,
+    chosen_by: str = "user",
+) -> Reading:
+    """As a host brings it: the algorithm decides who learns."""
+    u = algorithm.candidates.coordinates_of(x)
+    return Reading(t, u, y, drawn, "", algorithm.assumptions.lam, None, chosen_by)
 
 
 def told(algorithm: Algorithm) -> dict[str, Any]:

@@ -4,10 +4,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from unbribable.decision.algorithm import AssumptionsRefuted
-from unbribable.decision.fast_slow import FastSlowGPUCB
-from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
-from unbribable.decision.layered import LayeredGPUCB
 from unbribable.decision.player import Player
+from unbribable.decision.policies.fast_slow import FastSlowGPUCB
+from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation, RegretCertificate
 from unbribable.decision.suspects import Suspect

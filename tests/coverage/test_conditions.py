@@ -7,6 +7,7 @@ import pytest
 
 import unbribable as ub
 from games import is_too_often
+from told import reading_of
 
 X = np.linspace(0.0, 1.0, 20)[:, None]
 KERNEL = ub.Matern(1.5, 0.3)
@@ -31,7 +32,7 @@ def test_bounds_hold_when_the_order_of_telling_depends_on_the_values(C: float, o
         points, noise = rng.integers(0, 20, 200), 0.5 * rng.standard_normal(200)
         for k in np.argsort(-noise if order == "high first" else noise):
             i = points[k]
-            algorithm.learn(int(k) + 1, X[i], float(f[i] + noise[k]))
+            algorithm.learn(reading_of(algorithm, int(k) + 1, X[i], float(f[i] + noise[k])))
         assert algorithm.summary()["waiting"] == 0
         main, best = algorithm.instances["main"], algorithm.recommend()
         n_outside += bool(((f > main.ucb_bar) | (f < main.lcb_bar)).any())

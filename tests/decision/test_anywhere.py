@@ -16,6 +16,7 @@ from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.model.checks import Floats
+from unbribable.model.expected import Expected
 from unbribable.theory.widths import knapsack, shift_exact
 
 B, B0, NOISE_STD, DELTA, CAP = 2.0, 1.0, 0.2, 0.05, 0.8
@@ -220,7 +221,7 @@ def test_beside_pending_queries_the_width_shrinks_with_sigma_and_so_does_the_gra
     design = Design(kernel(2), X, lam, rng.integers(0, 10, t), np.full(t, lam), rng)
     y, pending, U = rng.uniform(-1.0, 1.0, t), rng.random((3, 2)), rng.uniform(0.05, 0.95, (8, 2))
     instance = learned(design, y, words, 1.5)
-    instance.expect(list(pending))
+    among = Expected(instance.posterior, pending)
     anywhere, h = Anywhere(instance), 1e-5
     points = np.concatenate([X[design.indices], pending])
     var = []
@@ -230,13 +231,13 @@ def test_beside_pending_queries_the_width_shrinks_with_sigma_and_so_does_the_gra
         var.append(design.kernel.diag(U) - np.sum(cross * solved, axis=0))
     belief = dense(design, y, words, 1.5, U)
     expected = belief.mu + 2.0 * np.sqrt(var[1] / var[0]) * belief.width
-    np.testing.assert_allclose(anywhere.ucb(U, 2.0, anywhere.expected), expected, rtol=1e-6)
+    np.testing.assert_allclose(anywhere.ucb(U, 2.0, among), expected, rtol=1e-6)
     assert (expected < belief.mu + 2.0 * belief.width).all()
     n_smooth = 0
     for u in U:
-        value, gradient = anywhere.ucb_and_gradient(u, 2.0, anywhere.expected)
+        value, gradient = anywhere.ucb_and_gradient(u, 2.0, among)
         around = [u + sign * h * np.eye(2) for sign in (1.0, -1.0)]
-        ahead, behind = (anywhere.ucb(points, 2.0, anywhere.expected) for points in around)
+        ahead, behind = (anywhere.ucb(points, 2.0, among) for points in around)
         kink = np.abs(ahead + behind - 2.0 * value) / h
         assert (np.abs(gradient - (ahead - behind) / (2.0 * h)) <= kink + 1e-5).all()
         n_smooth += int((kink < 1e-2).sum())

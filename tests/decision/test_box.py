@@ -11,6 +11,7 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS, algorithms
 from games import is_too_often, leaves
+from told import reading_of
 from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
@@ -96,7 +97,7 @@ def test_what_is_asked_or_told_lies_in_the_box_and_becomes_a_candidate(name: str
         np.testing.assert_array_equal(after[: len(before)], before)
         assert ((after >= 0.0) & (after <= 1.0)).all()
         reading = algorithm.readings[-1]
-        np.testing.assert_allclose(algorithm.points_of([reading])[0], x, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(algorithm.candidates.x_of(reading.u), x, rtol=0.0, atol=1e-12)
         assert (reading.chosen_by == "user") == (k % 3 == 2)
         assert len(algorithm.recommend().x) == 2
     assert n_off >= 3
@@ -180,7 +181,7 @@ def test_the_same_seed_gives_the_same_run_in_a_box_of_any_scale(name: str) -> No
             tell(algorithm, query)
     np.testing.assert_equal(numbers(one), numbers(same))
     np.testing.assert_equal(numbers(one), numbers(wide))
-    assert len({tuple(one.points_of([reading])[0]) for reading in one.readings}) > 4
+    assert len({tuple(one.candidates.x_of(reading.u)) for reading in one.readings}) > 4
 
 
 def test_a_foreign_reading_is_scaled_too() -> None:
@@ -248,7 +249,7 @@ def test_potential_maximisers_stay_nested_as_candidates_come(seed: int) -> None:
     rng, n_born_out = np.random.default_rng(seed), np.zeros(3)
     for k in range(60):
         n, x = algorithm.candidates.n, rng.random(1)
-        algorithm.learn(k + 1, x, truth(x), drawn=f"layer-{3 - k // 20}")
+        algorithm.learn(reading_of(algorithm, k + 1, x, truth(x), f"layer-{3 - k // 20}"))
         maximisers, layers = algorithm.maximisers, list(algorithm.instances.values())
         assert maximisers.shape == (3, algorithm.candidates.n)
         is_below = np.array([i.ucb_bar < i.lcb_bar.max() - SHARP.tolerance for i in layers])
@@ -275,12 +276,12 @@ def test_every_layer_chooses_among_the_candidates_there_are_now() -> None:
     for k in range(15):
         n = algorithm.candidates.n
         tell_foreign(algorithm, k)
-        for atom in algorithm._current_atoms():
-            level = int(atom.player[-1]) - 1
-            layer = algorithm.instances[atom.player]
+        for atom in algorithm._learning.choice(algorithm.t + 1).plays:
+            level = int(atom.rule.player.label[-1]) - 1
+            layer = algorithm.instances[atom.rule.player.label]
             ucb = np.where(algorithm.maximisers[level], layer.mu + 2.0 * layer.width, -np.inf)
             assert atom.ucb == pytest.approx(ucb.max(), rel=1e-9)
-            n_newer += atom.index >= n and algorithm.readings[-1].learner != atom.player
+            n_newer += atom.index >= n and algorithm.readings[-1].learner != atom.rule.player.label
     assert n_newer > 0
 
 

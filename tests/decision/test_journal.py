@@ -9,6 +9,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import algorithms
+from told import reading_of
 
 X = np.linspace(0.0, 1.0, 20)[:, None]
 GRID = ub.Grid(X)
@@ -125,7 +126,7 @@ def test_a_reading_lost_because_of_its_value_voids_everything_unless_it_is_taken
     query = algorithm.ask()
     algorithm.tell(query, 0.3)
     algorithm.lose(2, because_of_value=True)
-    assert algorithm.is_selected
+    assert algorithm.journal.is_selected
     best, certificate = algorithm.recommend(), algorithm.regret_certificate()
     assert best.regret_bound is best.probability is certificate.value is None
     assert (
@@ -145,7 +146,7 @@ def test_what_was_told_cannot_be_lost_and_what_was_lost_cannot_be_told() -> None
     with pytest.raises(RuntimeError, match="round 1 was told already; retract"):
         algorithm.lose(1)
     with pytest.raises(RuntimeError, match="round 2 was given up"):
-        algorithm.learn(2, X[3], 0.1)
+        algorithm.learn(reading_of(algorithm, 2, X[3], 0.1))
     with pytest.raises(RuntimeError, match="not asked here"):
         algorithm.tell(gone, 0.1)
     for t, error in (("3", TypeError), (0, ValueError), (True, TypeError)):
@@ -252,7 +253,7 @@ def test_the_papers_rule_knows_the_bounds_of_rounds_that_a_host_chose(name: str)
     algorithm = MAKERS[name](GRID)
     label, _ = algorithm.draws[0]
     for t, i in enumerate([0, 5, 5, 5, 5, 5, 19], 1):
-        algorithm.learn(t, X[i], truth(X[i]), drawn=label, chosen_by="algorithm")
+        algorithm.learn(reading_of(algorithm, t, X[i], truth(X[i]), label, "algorithm"))
     lcbs = [reading.lcb for reading in algorithm.readings]
     assert np.isfinite(lcbs).all()
     assert (

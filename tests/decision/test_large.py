@@ -8,10 +8,10 @@ import pytest
 
 import unbribable as ub
 from contracts.members import algorithms
-from told import told
+from told import reading_of, told
 from unbribable.decision import instance as large
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.history import Past, learn_history
+from unbribable.decision.proposal import Reading
 
 GRID = ub.Grid(np.random.default_rng(0).random((90, 2)))
 BOX = ub.Box([0.0, 0.0], [1.0, 1.0], n_candidates=16)
@@ -97,7 +97,7 @@ def test_a_large_instance_believes_what_one_by_one_gives(
             assert (instance.ucb_bar >= other.ucb_bar - 1e-9).all()
             assert (instance.lcb_bar <= other.lcb_bar + 1e-9).all()
     true = f(blocks.candidates.coordinates)
-    for label in blocks._guarantee(None, None).labels:
+    for label in blocks.policy.trust(None, None).labels:
         assert (true <= blocks.instances[label].ucb_bar + 1e-9).all()
         assert (true >= blocks.instances[label].lcb_bar - 1e-9).all()
 
@@ -114,7 +114,7 @@ def test_a_large_run_resumes_and_retracts_exactly(build: Build, domain: Any, sma
     again.lose(30)
     for k, (x, y) in enumerate(readings(domain), 1):
         if k != 30:
-            again.learn(k, x, y, drawn=algorithm.drawn(k))
+            again.learn(reading_of(again, k, x, y, algorithm.drawn(k)))
     one, other = told(algorithm), told(again)
     assert {key: one[key] for key in algorithm.instances} == {
         key: other[key] for key in algorithm.instances
@@ -149,9 +149,12 @@ def test_a_refutation_comes_with_the_block(build: Build, small_blocks: None) -> 
 # --- at once ---------------------------------------------------------------------------------------
 
 
-def past_of(algorithm: Algorithm) -> list[Past]:
+def past_of(algorithm: Algorithm) -> list[Reading]:
     """Its readings, as a history for another one."""
-    return [Past(one.t, one.u, one.y, algorithm.drawn(one.t)) for one in algorithm.readings]
+    return [
+        Reading(one.t, one.u, one.y, algorithm.drawn(one.t), "", one.lam, None, "user")
+        for one in algorithm.readings
+    ]
 
 
 @each_domain
@@ -159,7 +162,7 @@ def past_of(algorithm: Algorithm) -> list[Past]:
 def test_a_history_at_once_gives_the_same_belief_and_bounds_that_hold(build: Build, domain: Any) -> None:
     """Every instance learns what its draw says; what is wider is only not intersected."""
     single, at_once = play(build, domain), build(domain, ASSUMED)
-    learn_history(at_once, past_of(single))
+    at_once.learn(past_of(single))
     assert [(one.t, one.y, one.learner) for one in at_once.readings] == [
         (one.t, one.y, one.learner) for one in single.readings
     ]
@@ -172,7 +175,7 @@ def test_a_history_at_once_gives_the_same_belief_and_bounds_that_hold(build: Bui
         np.testing.assert_allclose(instance.mu[here], other.mu[there], rtol=0.0, atol=1e-8)
         np.testing.assert_allclose(instance.sigma[here], other.sigma[there], rtol=1e-7)
         assert (instance.ucb_bar[here] >= other.ucb_bar[there] - 1e-8).all()
-    for label in at_once._guarantee(None, None).labels:
+    for label in at_once.policy.trust(None, None).labels:
         assert (f(points) <= at_once.instances[label].ucb_bar[here] + 1e-9).all()
         assert (f(points) >= at_once.instances[label].lcb_bar[here] - 1e-9).all()
     resumed = build(domain, ASSUMED).restore(at_once.state())
@@ -188,14 +191,14 @@ def test_lies_in_a_history_are_detected_at_its_end() -> None:
     )
     fast = [t for t in range(1, 121) if fast_slow.drawn(t) == "fast"]
     history = [
-        Past(t, near, 0.0) if t in fast[:3] else Past(t, far, 0.0) if t in fast else Past(t, near, 0.9)
+        reading_of(fast_slow, t, far if t in fast[3:] else near, 0.0 if t in fast else 0.9)
         for t in range(1, 121)
     ]
-    learn_history(fast_slow, history)
+    fast_slow.learn(history)
     assert fast_slow.refuted is None
     assert fast_slow.detected in {past.t for past in history}
     assert {reading.learner for reading in fast_slow.readings} == {"fast", "slow"}
-    fast_slow.learn(121, GRID.points[0], 0.0)
+    fast_slow.learn(reading_of(fast_slow, 121, GRID.points[0], 0.0))
     assert fast_slow.readings[-1].learner == "all"
 
 
@@ -204,11 +207,13 @@ def test_the_papers_rule_needs_bounds_from_before_the_readings() -> None:
     grid = ub.Grid(np.linspace(0.0, 1.0, 20)[:, None])
     assumed = ub.Assumptions(ub.Matern(2.5, 0.3), B=2.0, B0=2.0, noise_std=0.1, lam=0.05)
     algorithm = ub.RobustGPUCB(grid, assumed, C=0.5)
-    learn_history(algorithm, [Past(t, grid.points[3], 1.0, chosen_by="algorithm") for t in range(1, 30)])
+    algorithm.learn(
+        [reading_of(algorithm, t, grid.points[3], 1.0, chosen_by="algorithm") for t in range(1, 30)]
+    )
     with pytest.raises(RuntimeError, match=r"rule='paper' needs a reading .* with a bound from before"):
         algorithm.recommend(rule="paper")
     for t, i in ((30, 9), (31, 9), (32, 15)):
-        algorithm.learn(t, grid.points[i], 0.5, chosen_by="algorithm")
+        algorithm.learn(reading_of(algorithm, t, grid.points[i], 0.5, chosen_by="algorithm"))
     lcbs = {algorithm.candidates.index_of(reading.u): reading.lcb for reading in algorithm.readings[29:]}
     assert algorithm.recommend(rule="paper").index == max(lcbs, key=lambda index: lcbs[index])
 
@@ -218,4 +223,4 @@ def test_a_used_algorithm_refuses_a_history() -> None:
     algorithm = ub.GPUCB(GRID, ASSUMED)
     algorithm.tell(algorithm.ask(), 0.1)
     with pytest.raises(RuntimeError, match=r"needs a new algorithm, this one is in round 1"):
-        learn_history(algorithm, [Past(2, GRID.points[0], 0.1)])
+        algorithm.learn([reading_of(algorithm, 2, GRID.points[0], 0.1)])

@@ -7,6 +7,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import algorithms
+from unbribable.decision.ahead import Ahead
 from unbribable.model.checks import Floats
 
 KERNEL = ub.Matern(2.5, 0.4)
@@ -117,7 +118,8 @@ def test_the_choice_reckons_with_the_variance_that_dense_solves_leave(
                 assert query.ucb == pytest.approx(own, rel=1e-7)
         for label, instance in algorithm.instances.items():
             ratio = dense_var(algorithm, label, pending) / dense_var(algorithm, label, [])
-            np.testing.assert_allclose(instance.shrink, np.sqrt(ratio), rtol=1e-7)
+            shrink = Ahead.of(instance.posterior, pending, ()).shrink
+            np.testing.assert_allclose(shrink, np.sqrt(ratio), rtol=1e-7)
         players.add(query.instance)
     assert len(players) == len(algorithm.draws)
     assert (n_polished > 0) == isinstance(domain, ub.Box)

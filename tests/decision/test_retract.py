@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import unbribable as ub
 from contracts.members import algorithms
+from told import reading_of
 from unbribable.model.checks import Floats
 
 KERNEL = ub.Matern(2.5, 0.5)
@@ -111,7 +112,7 @@ def test_every_single_reading_can_be_taken_back_without_a_trace(name: str, where
         np.testing.assert_equal(numbers(algorithm), numbers(never))
         assert str(numbers(algorithm)) != str(before)
         assert [fields(query) for query in algorithm.pending] == [fields(q) for q in never.pending]
-        assert algorithm.retracted == (id_,)
+        assert list(algorithm.journal.retracted) == [id_]
         if k % 4 == 0:
             assert fields(algorithm.ask()) == fields(never.ask())
 
@@ -221,7 +222,7 @@ def test_taking_a_reading_back_voids_every_promise(name: str, where: str) -> Non
     algorithm = played(name, where)
     assert algorithm.recommend().regret_bound is not None
     algorithm.retract(5)
-    assert algorithm.is_selected
+    assert algorithm.journal.is_selected
     for k in range(3):
         best, certificate, summary = (
             algorithm.recommend(),
@@ -234,11 +235,11 @@ def test_taking_a_reading_back_voids_every_promise(name: str, where: str) -> Non
             assert words.startswith("No guarantee: readings [5] were taken out")
         hindsight = summary["regret_in_hindsight"]
         assert summary["recommendation"]["regret_bound"] is hindsight["value"] is None
-        assert summary["retracted"] == list(algorithm.retracted)
+        assert summary["retracted"] == list(algorithm.journal.retracted)
         assert not any(suspect.is_certain for suspect in algorithm.suspects())
         algorithm.retract((1, 3, 7)[k], unrelated_to_value=True)
         algorithm = MAKERS[name](DOMAINS[where]).restore(as_json(algorithm.state()))
-    assert algorithm.is_selected
+    assert algorithm.journal.is_selected
 
 
 @EVERYWHERE
@@ -249,14 +250,14 @@ def test_a_reason_that_has_nothing_to_do_with_the_value_voids_nothing(name: str,
     algorithm = MAKERS[name](DOMAINS[where]).restore(state)
     algorithm.retract(5, unrelated_to_value=True)
     never = MAKERS[name](DOMAINS[where]).restore(without(state, {5}))
-    assert not algorithm.is_selected
+    assert not algorithm.journal.is_selected
     summary, expected = algorithm.summary(), never.summary()
     assert summary["retracted"] == [5]
     assert summary == expected
     assert summary["recommendation"]["regret_bound"] is not None
     assert algorithm.recommend().guarantee == never.recommend().guarantee
     algorithm.retract(3)
-    assert algorithm.is_selected
+    assert algorithm.journal.is_selected
     assert "readings [3] were taken out" in algorithm.recommend().guarantee
 
 
@@ -310,7 +311,7 @@ def test_a_reading_is_put_right_by_telling_its_point_again(name: str) -> None:
     algorithm.retract(1, unrelated_to_value=True)
     assert algorithm.tell(x=POINTS[3], y=0.4) == 2
     right.lose(1)
-    right.learn(2, POINTS[3], 0.4)
+    right.learn(reading_of(right, 2, POINTS[3], 0.4))
     np.testing.assert_equal(numbers(algorithm), numbers(right))
     assert algorithm.recommend().regret_bound is not None
 
@@ -405,7 +406,7 @@ class Retracting(RuleBasedStateMachine):
         """A new algorithm that learns the log; made of the log alone."""
         new = self.build()
         if not self.log and self.where == "box":  # the same bug
-            new.t, new._pending = self.t, dict(self.open)
+            new.t, new.journal.pending = self.t, dict(self.open)
             for t in self.lost:
                 new.lose(t)
             return new
@@ -432,9 +433,9 @@ class Retracting(RuleBasedStateMachine):
         assert [query.id for query in algorithm.pending] == list(self.open)
         for one, other in zip(algorithm.pending, never.pending, strict=True):
             assert {**fields(one), "index": None} == {**fields(other), "index": None}
-        assert dict.fromkeys(self.gone) == dict.fromkeys(algorithm.retracted)
-        assert algorithm.is_selected == (not all(self.gone.values()))
-        if algorithm.is_selected:
+        assert dict.fromkeys(self.gone) == dict.fromkeys(algorithm.journal.retracted)
+        assert algorithm.journal.is_selected == (not all(self.gone.values()))
+        if algorithm.journal.is_selected:
             assert algorithm.recommend().regret_bound is None
         else:
             assert algorithm.recommend().regret_bound == never.recommend().regret_bound

@@ -7,9 +7,10 @@ import pytest
 
 import unbribable as ub
 from contracts.members import algorithms
+from told import reading_of
 from unbribable.decision.anywhere import Anywhere
-from unbribable.decision.proposal import Atom
-from unbribable.decision.rule import Rule, polish, spread
+from unbribable.decision.rule import Play, Surface, polish, spread
+from unbribable.decision.search import surface
 from unbribable.model.checks import Floats
 
 ASSUMED = ub.Assumptions(ub.Matern(2.5, 0.25), B=3.0, B0=1.5, noise_std=0.05, lam=0.05)
@@ -35,7 +36,8 @@ def play(algorithm: Any, n_rounds: int) -> Any:
     rng = np.random.default_rng(0)
     for _ in range(n_rounds):
         t = algorithm.t + 1
-        atom = algorithm._current_atoms()[algorithm._atom_of(algorithm.drawn(t))]
+        choice = algorithm._learning.choice(algorithm.t + 1)
+        atom = choice.plays[choice.play_of(algorithm.drawn(t))]
         u = algorithm.candidates.coordinates[atom.index]
         y = float(wavy(u)) + 0.05 * rng.standard_normal()
         algorithm.tell(x=algorithm.candidates.x_of(u), y=y)
@@ -48,17 +50,17 @@ def grid(d: int, n: int) -> Floats:
     return np.stack(axes, axis=-1).reshape(-1, d)
 
 
-def best_of(rule: Rule, U: Floats) -> float:
+def best_of(rule: Surface, U: Floats) -> float:
     """The largest value of the rule among these points."""
     return max(float(rule.values(U[k : k + 20_000]).max()) for k in range(0, len(U), 20_000))
 
 
-def searches(algorithm: Any) -> list[tuple[Atom, Atom, Rule]]:
+def searches(algorithm: Any) -> list[tuple[Play, Play, Surface]]:
     """Each atom somebody learns from: as chosen among the candidates, after the search, its rule."""
-    atoms = algorithm._current_atoms()
+    choice = algorithm._learning.choice(algorithm.t + 1)
     return [
-        (atom, algorithm._polished(k), algorithm._rule(atom)[0])
-        for k, atom in enumerate(atoms)
+        (atom, choice.final(k), surface(atom.rule, choice))
+        for k, atom in enumerate(choice.plays)
         if atom.learner is not None
     ]
 
@@ -95,15 +97,15 @@ def test_the_query_is_the_point_the_search_found(name: str) -> None:
     """With the value, the mean and the width there, of the player that the draw named."""
     algorithm = play(MAKERS[name](ub.Box([-1.0, 2.0], [1.0, 7.0], n_candidates=16)), 12)
     t = algorithm.t + 1
-    k = algorithm._atom_of(algorithm.drawn(t))
+    k = algorithm._learning.choice(algorithm.t + 1).play_of(algorithm.drawn(t))
     before, atom, _ = searches(algorithm)[k]
     assert atom.u is not None
     assert atom.ucb > before.ucb
     query = algorithm.ask()
     np.testing.assert_array_equal(query.u, atom.u)
     np.testing.assert_array_equal(query.x, algorithm.candidates.x_of(atom.u))
-    assert (query.instance, query.ucb, query.index) == (atom.player, atom.ucb, None)
-    believed = Anywhere(algorithm.instances[atom.player]).describe(atom.u)
+    assert (query.instance, query.ucb, query.index) == (atom.rule.player.label, atom.ucb, None)
+    believed = Anywhere(algorithm.instances[atom.rule.player.label]).describe(atom.u)
     assert (query.mu, query.sigma, query.width) == believed
 
 
@@ -120,7 +122,7 @@ def two_layers(d: int, seed: int, n_candidates: int) -> Any:
     for t in range(1, 44 * d + 1):
         x, noise = rng.random(d), 0.02 * rng.standard_normal()
         drawn = "layer-2" if t <= 40 * d else "layer-1"
-        algorithm.learn(t, x, float(wavy(x)) + noise, drawn=drawn)
+        algorithm.learn(reading_of(algorithm, t, x, float(wavy(x)) + noise, drawn))
     return algorithm
 
 
@@ -135,7 +137,7 @@ def test_the_search_of_a_layer_stays_where_no_layer_above_rules_out(d: int, seed
     for layer in algorithm.instances.values():
         floor = layer.lcb_bar.max() - SHARP.tolerance
         assert Anywhere(layer).ucb(atom.u[None, :], 1.0)[0] >= floor
-    free = Rule(rule.bounds)
+    free = Surface(rule.bounds)
     U = grid(d, n)
     best = U[np.argmax(free.values(U))]
     assert free.values(best[None, :])[0] > 1.01 * atom.ucb
@@ -148,7 +150,7 @@ def test_along_a_floor_the_choice_is_as_good_too(d: int, seed: int, n: int) -> N
     _, atom, rule = searches(two_layers(d, seed, 1024))[0]
     U = grid(d, n)
     best = best_of(rule, U)
-    assert best_of(Rule(rule.bounds), U) > best * (1.0 + 2.0 * RTOL)
+    assert best_of(Surface(rule.bounds), U) > best * (1.0 + 2.0 * RTOL)
     assert atom.ucb >= best - RTOL * abs(best)
 
 
@@ -159,9 +161,9 @@ def test_a_search_that_ends_below_a_floor_is_taken_back_on_its_way() -> None:
         player.tell(x=[x], y=x)  # uphill all the way
         judge.tell(x=[x], y=0.5 - x)
     bounds = ((Anywhere(player.instances["main"]), 1.0),)
-    strict = Rule(bounds, ((Anywhere(judge.instances["main"]), 0.1),))
+    strict = Surface(bounds, ((Anywhere(judge.instances["main"]), 0.1),))
     start = np.array([[0.2]])
-    (end,) = polish(Rule(bounds), player.domain, start)
+    (end,) = polish(Surface(bounds), player.domain, start)
     assert end[0] > 0.9
     assert strict.values(end[None, :])[0] == -np.inf
     on_the_way = strict.values(polish(strict, player.domain, start))
@@ -191,7 +193,7 @@ def test_where_not_every_point_exists_only_those_that_do_are_asked_for(name: str
         np.testing.assert_array_equal(whole_first(query.u[None, :])[0], query.u)
         algorithm.tell(query, float(wavy(query.u)) + 0.05 * rng.standard_normal())
     algorithm.tell(x=[3.4, 0.123], y=0.5)
-    assert algorithm.points_of(algorithm.readings[-1:])[0] == pytest.approx([3.0, 0.123])
+    assert algorithm.candidates.x_of(algorithm.readings[-1].u) == pytest.approx([3.0, 0.123])
     U = algorithm.candidates.coordinates
     np.testing.assert_array_equal(whole_first(U), U)
     assert len(np.unique(U, axis=0)) == len(U)

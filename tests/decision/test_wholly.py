@@ -67,7 +67,7 @@ def test_after_a_failure_the_query_is_pending_and_can_be_told_again(
         algorithm.ask()
     query = failing.ask()
     smooth.ask()
-    learners = failing._learners(query.instance or "")
+    learners = failing.policy.learners(query.instance or "")
     plain = Instance.learn
 
     def learn(self: Instance, *words: Any, settles: bool) -> None:
@@ -107,7 +107,7 @@ def test_a_retraction_that_fails_leaves_no_trace(build: Build, monkeypatch: pyte
     with pytest.raises(MemoryError):
         algorithm.retract(2)
     assert told(algorithm) == before
-    assert algorithm.retracted == ()
+    assert not algorithm.journal.retracted
 
 
 def test_a_second_failure_is_said() -> None:
@@ -120,6 +120,6 @@ def test_a_second_failure_is_said() -> None:
         raise MemoryError("no")
 
     main.learn = fail  # type: ignore[method-assign]
-    algorithm._learn_again = fail  # type: ignore[assignment,method-assign]
+    algorithm._replay = fail  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="that failed too, got MemoryError"):
         algorithm.tell(algorithm.ask(), 0.2)

@@ -66,7 +66,7 @@ def test_readings_before_the_fit_are_learned_at_once_and_by_whom_the_draw_says(s
     engine = engine_of("fitted, unknown", N)
     algorithm = engine.judge()
     assert algorithm is not None
-    assert algorithm._n_at_once == engine._fitted_at >= 20
+    assert algorithm.journal.n_at_once == engine._fitted_at >= 20
     assert [reading.t for reading in algorithm.readings] == list(range(1, N + 1))
     for reading in algorithm.readings:
         assert reading.learner in (algorithm.drawn(reading.t), None)

@@ -22,7 +22,7 @@ def new_scout(domain: Any = GRID, beta: float = 2.0) -> Scout:
 
 
 def told(t: int, u: Any, y: float) -> Reading:
-    return Reading(t, u, y, drawn=None, learner=None, lam=np.nan)
+    return Reading(t, u, y, drawn=None, learner="", lam=np.nan)
 
 
 def reading(t: int, i: int, y: float | None = None) -> Reading:

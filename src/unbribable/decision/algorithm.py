@@ -1,113 +1,111 @@
-"""The protocol every algorithm keeps: propose, ask, tell, recommend, summary."""
+"""The protocol every algorithm keeps: propose, ask, tell, recommend, and going on later."""
 
-from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
 
-import numpy as np
-
-from unbribable.decision.anywhere import Anywhere
-from unbribable.decision.learner import AssumptionsRefuted, Learner
-from unbribable.decision.options import Options
+from unbribable.decision.draws import Seed
+from unbribable.decision.journal import Journal
+from unbribable.decision.learning import Learning
 from unbribable.decision.player import Bounds, Details
-from unbribable.decision.proposal import CHOOSERS, Atom, Proposal, Query, Reading
+from unbribable.decision.policy import Policy
+from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import (
-    Guarantee,
-    Level,
     Recommendation,
     RegretCertificate,
-    ValidBounds,
-    best_now,
-    best_when_chosen,
     claim,
-    in_run,
-    recommendation,
+    recommend,
+    refutation,
     regret_certificate,
 )
-from unbribable.decision.rule import M_POLISHED, Rule, polished
+from unbribable.decision.saving import check_state, load, saved
+from unbribable.decision.search import Search, search_on
 from unbribable.decision.summary import details, summary
 from unbribable.decision.suspects import Suspect, suspects
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Box
-from unbribable.model.checks import Bools, Floats
+from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
-from unbribable.theory.assumptions import Assumptions
-
-__all__ = ["Algorithm", "AssumptionsRefuted"]
 
 
-class Algorithm(Learner):
-    """Abstract. Holds changing state: the instances, the pending queries and what was told.
+class AssumptionsRefuted(UserWarning):
+    """The readings contradict the assumptions; every guarantee is void from here on."""
 
-    `ask` draws but learns nothing; only `tell` learns. Several queries may be pending, and they
-    may be told in any order. A subclass says who may play (`_propose_atoms`, `_rule`), who learns
-    (`_learners`), what follows (`_after`) and whom to trust (`_guarantee`).
+
+class Algorithm:
+    """Holds changing state: a journal of the rounds, and what follows from it.
+
+    `ask` draws but learns nothing; only `tell` learns. Several queries may be pending, and they may be
+    told in any order. A subclass chooses a policy, and nothing else.
+
+    Args:
+        domain: A Grid or a Box.
+        policy: Who is drawn, plays and learns, and whom to trust.
+        seed: Of the draws; fresh entropy if None.
 
     Attributes:
-        domain: A Grid or a Box.
-        candidates: The points compared: the Grid's, or those a Box has by now.
-        assumptions: What the guarantee rests on.
-        options: Which widths are used.
-        instances: The learners by label.
+        draws: Which instance a round's draw may name, with the probability, in the order of the draw.
+        parameters: What was chosen besides domain, assumptions and options, as plain data.
+        knowledge: What it was told besides the candidates: assumptions and parameters, as plain data.
         seed: Of the draws. Secret: an adversary who knows it is a strong one.
         t: Rounds so far: queries asked, and readings nobody asked for.
-        detected: The round whose reading gave corruption away (Fast-Slow), or None.
-        refuted: The round whose reading contradicted the assumptions, or None.
-        maximisers: Potential maximisers (Layered), booleans over the candidates, or None.
+        journal: What became of every round.
+        search: Where to look.
+        candidates: The points compared: the Grid's, or those a Box has by now.
+        instances: The learners by label.
     """
 
-    maximisers: Bools | None = None
+    def __init__(self, domain: Grid | Box, policy: Policy, seed: Any = None) -> None:
+        search = search_on(domain)
+        self.domain = domain
+        self.policy = policy
+        self.assumptions = policy.assumptions
+        self.options = policy.options
+        self.draws = policy.draws
+        self.parameters = dict(policy.parameters)
+        self.knowledge: Mapping[str, Any] = {**self.assumptions.to_plain(), **self.parameters}
+        self.seed = Seed.of(seed)
+        self._is_seed_given = seed is not None
+        search.candidates.check_kernel(self.assumptions.kernel)
+        is_certified = self.options.gain == "certified"
+        self._gamma = search.certified_gain(self.assumptions) if is_certified else None
+        self.t = 0
+        self._replay(Journal(), search)
 
-    def __init__(
-        self, domain: Grid | Box, assumptions: Assumptions, options: Options, seed: Any = None
-    ) -> None:
-        super().__init__(domain, assumptions, options, seed)
-        self._others: tuple[Floats, ...] = ()
-        self._avoid: tuple[Floats, ...] = ()
-        self._stale()
+    @property
+    def detected(self) -> int | None:
+        """The round whose reading gave corruption away (Fast-Slow), or None."""
+        return self.policy.detected
 
-    # --- what an algorithm decides -------------------------------------------------------------
+    @property
+    def refuted(self) -> int | None:
+        """The round whose reading contradicted the assumptions, or None."""
+        return self._learning.refuted
 
-    @abstractmethod
-    def _propose_atoms(self) -> list[Atom]:
-        """The atoms of the next round: one for each of `draws`, or one alone if the draw is idle."""
+    @property
+    def pending(self) -> tuple[Query, ...]:
+        """Queries asked and not yet told, oldest first."""
+        return tuple(self.journal.pending.values())
 
-    @abstractmethod
-    def _rule(self, atom: Atom) -> tuple[Rule, Floats]:
-        """What the atom's player maximises anywhere on a Box, and a ranking of the candidates for it.
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Everything told and not retracted, in the order of telling."""
+        return tuple(self.journal.readings)
 
-        The ranking is in closed form, -inf where the player may not go.
-        """
-
-    @abstractmethod
-    def _learner_of(self, drawn: str) -> str | None:
-        """Who learns from a reading now, if the draw names `drawn`; None: nobody."""
-
-    @abstractmethod
-    def _guarantee(self, threat: str | None, C: float | None) -> Guarantee:
-        """Whom to trust against the threat (the default one if None) with corruption C."""
-
-    # --- the protocol --------------------------------------------------------------------------
+    # --- asking --------------------------------------------------------------------------------
 
     def propose(self) -> Proposal:
         """The distribution from which the next `ask` draws. Changes nothing."""
-        atoms = [self._polished(k) for k in range(len(self._current_atoms()))]
-        points = np.array([self._u_at(atom) for atom in atoms])
-        return Proposal(
-            t=self.t + 1,
-            points=self.candidates.x_of(points),
-            indices=np.array([-1 if atom.u is not None else atom.index for atom in atoms], np.intp),
-            probabilities=np.array([atom.probability for atom in atoms]),
-            instances=tuple(atom.learner for atom in atoms),
-        )
+        return self._learning.choice(self.t + 1).proposal()
 
     def ask(self) -> Query:
         """Draw the next point from the proposal. Learns nothing; the query is pending until told."""
         query = self.query_at(self.t + 1, self.drawn(self.t + 1))
         self.t += 1
-        self._pending[query.t] = query
-        self._stale()
+        self.journal.pending[query.t] = query
+        self._learning.changed()
         return query
 
     def drawn(self, t: int) -> str:
@@ -127,36 +125,9 @@ class Algorithm(Learner):
             others: Points pending elsewhere, as the kernel sees them, (d,) each.
             avoid: Points not to be asked for, unless there is no other.
         """
-        if not len(others) and not len(avoid):
-            return self._query(t, drawn)
-        self._stale()
-        self._others, self._avoid = tuple(others), tuple(avoid)
-        query = self._query(t, drawn)
-        self._stale()
-        return query
+        return self._learning.choice(t, others, avoid).query(drawn)
 
-    def _query(self, t: int, drawn: str) -> Query:
-        atom = self._polished(self._atom_of(drawn))
-        u = self._u_at(atom)
-        player = self.instances[atom.player]
-        if atom.u is None:
-            now = player.now
-            mu, sigma = float(now.mu[atom.index]), float(now.sigma[atom.index])
-            width = now.width_at(atom.index)
-        else:
-            mu, sigma, width = self._anywhere(atom.player).describe(u)
-        return Query(
-            t=t,
-            x=self.candidates.x_of(u),
-            u=u,
-            index=atom.index if atom.u is None else None,
-            instance=atom.learner,
-            mu=mu,
-            sigma=sigma,
-            width=width,
-            ucb=atom.ucb,
-            drawn=drawn,
-        )
+    # --- learning ------------------------------------------------------------------------------
 
     def tell(
         self,
@@ -174,14 +145,14 @@ class Algorithm(Learner):
         corruption budget holds, and so do its intervals.
 
         Args:
-            query: The query or its id.
+            query: The query or its round.
             y: The reading, a number of at most 1e150 in absolute value.
             x: Instead of a query: a point of the domain, (d,).
             noise_std: Of this reading, known before it was taken, if it differs from the
                 assumed one; its fictitious noise becomes lam * (noise_std / assumed)^2.
 
         Returns:
-            The id of the reading: its round.
+            The round.
 
         Raises:
             TypeError, ValueError: Bad values. Nothing was learned, and the query is still pending.
@@ -190,58 +161,149 @@ class Algorithm(Learner):
         if (query is None) == (x is None):
             raise TypeError("tell takes either a query (or its id) or x=..., with y")
         y = checks.reading("y", y)
-        lam = self._lam_of(noise_std)
+        lam = self.assumptions.lam
+        if noise_std is not None:
+            if self._gamma is not None:
+                raise ValueError(
+                    "a reading with a noise_std of its own needs gain='realised', got gain='certified'"
+                )
+            lam = self.assumptions.lam_of(noise_std)
         if query is None:
-            return self.learn(self.t + 1, x, y, lam=lam)
-        asked = self._pending_query(query)
-        self._foresee(asked.instance)
-        lcb = asked.mu - asked.width
-        reading = Reading(asked.t, asked.u, y, asked.drawn, asked.instance, lam, lcb)
-        others = dict(self._pending)
-        del others[asked.t]
-        self._wholly(lambda: self._take(reading), others)
-        return reading.t
+            t, u = self.t + 1, self.candidates.coordinates_of(x)
+            self.learn(Reading(t, u, y, None, "", lam, None, "user"))
+            return t
+        asked = self.journal.asked(query)
+        self.learn(
+            Reading(asked.t, asked.u, y, asked.drawn, asked.instance, lam, asked.mu - asked.width)
+        )
+        return asked.t
 
-    def learn(
-        self,
-        t: int,
-        x: Any,
-        y: float,
-        *,
-        drawn: str | None = None,
-        lam: float | None = None,
-        chosen_by: str = "user",
-    ) -> int:
-        """Learn the reading of round t at x, for hosts that number the rounds themselves.
+    def learn(self, readings: Reading | Sequence[Reading]) -> None:
+        """Learn a reading, or a history at once: the entrance of every reading, whoever brings it.
+
+        A reading of a round that was not asked here, as hosts bring it, has the learner "": then it
+        belongs to whom its draw names now, by seed and round where `drawn` is None.
+
+        A history needs a new algorithm. It costs O(m^2 n) instead of O(m n) a reading and a pass. The
+        belief is the same up to rounding, and the bounds hold: those after the last reading, not
+        intersected with earlier ones. Nothing is detected or ruled out before the end. On a Box no
+        local candidates are added from then on: the points read take their place.
+
+        Raises:
+            RuntimeError: The round was told or given up, or a history came too late.
+        """
+        learning = self._learning
+        if isinstance(readings, Reading):
+            asked = self.journal.pending.get(readings.t) if readings.learner != "" else None
+            reading = readings if asked is not None else learning.decided(readings, self.drawn)
+            learning.foresee(reading)
+            self._wholly(learning.learn, reading, asked=asked)
+            self.t = max(self.t, reading.t)
+        elif self.t:
+            raise RuntimeError(f"a history needs a new algorithm, this one is in round {self.t}")
+        elif len(readings):
+            history = [learning.decided(reading, self.drawn) for reading in readings]
+            self._wholly(learning.learn_all, history)
+            self.t = max(reading.t for reading in history)
+
+    def lose(self, t: int, *, because_of_value: bool = False) -> None:
+        """State that round t has no reading and will have none, for hosts that number the rounds.
+
+        The bounds hold if no reading is missing because of its value. So the guarantee says how many are
+        missing; nothing is guaranteed where one is missing because of its value.
 
         Args:
-            t: The round, not told before.
-            x: A point of the domain, (d,).
-            y: The reading.
-            drawn: The instance that the round's draw names; by seed and t if None.
-            lam: Fictitious noise, the assumed one if None.
-            chosen_by: Who chose the point, one of CHOOSERS.
+            t: A round that was not told. Saying it again changes the reason alone.
+            because_of_value: Whether the value is the reason, as in a pruned trial.
         """
-        t, y = checks.integer("t", t, at_least=1), checks.reading("y", y)
-        states = {
-            "told already": self.journal.told,
-            "asked here, tell its query": self._pending,
-            "given up": self.journal.lost,
+        t = checks.integer("t", t, at_least=1)
+        because = checks.truth("because_of_value", because_of_value)
+        if t in self.journal.told:
+            raise RuntimeError(f"round {t} was told already; retract takes a reading back")
+        if self.journal.lose(t, because):
+            self.journal.pending.pop(t, None)
+            self.t = max(self.t, t)
+            self._wholly(self._learning.settle)
+
+    def forget(self, query: Query | int) -> Query:
+        """Give up a pending query: it will not be told. Its round stays counted; nothing is learned.
+
+        The guarantee says from then on that it supposes the reading not to be missing because of its
+        value.
+        """
+        asked = self.journal.asked(query)
+        self.lose(asked.t)
+        return asked
+
+    def retract(self, id_: int, *, unrelated_to_value: bool = False) -> Reading:
+        """Unlearn a reading: everything is as if it had never been told, given the same queries.
+
+        Whether a reading is kept must not depend on its value, or the bounds do not hold: from now on
+        nothing is guaranteed, unless the caller states that the reason had nothing to do with the
+        value (a wrong sample was mounted, the wrong number was typed in). Learns all others again.
+
+        Args:
+            id_: The round of the reading.
+            unrelated_to_value: The statement that the reason had nothing to do with the value.
+
+        Returns:
+            The reading that was taken out. To put it right, tell(x=..., y=...).
+        """
+        t = checks.integer("id", id_, at_least=1)
+        unrelated = checks.truth("unrelated_to_value", unrelated_to_value)
+        told = {reading.t: reading for reading in self.journal.readings}
+        if t not in told:
+            raise RuntimeError(f"id must be that of a reading, got id={t}; told are {list(told)}")
+        past = self.journal.without(told[t], unrelated)
+        if self.refuted is not None:
+            rounds = list(told)
+            after = set(rounds[rounds.index(self.refuted) + 1 :])
+            again = self.policy.learner_again
+            past.readings = [
+                replace(one, learner=again(one.learner)) if one.t in after else one
+                for one in past.readings
+            ]
+        self._wholly(self._replay, past)
+        return told[t]
+
+    def _wholly(self, act: Callable[..., None], *arguments: Any, asked: Query | None = None) -> None:
+        """Learn something wholly or not at all; `asked` is the query that it answers.
+
+        If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
+        """
+        journal, was_refuted = self.journal, self.refuted is not None
+        n = len(journal.readings)
+        try:
+            act(*arguments)
+            if asked is not None:
+                del journal.pending[asked.t]
+        except BaseException as error:
+            try:
+                self._replay(journal.before(n, asked))
+            except Exception as second:
+                raise RuntimeError(
+                    "after a failure an algorithm learns its readings again, and that failed too, "
+                    f"got {second!r}; build another one and tell it the readings"
+                ) from error
+            raise
+        self._learning.changed()
+        if self.refuted is not None and not was_refuted and self.options.beta is None:
+            words = refutation(self.refuted, self.assumptions.delta)
+            warnings.warn(words, AssumptionsRefuted, stacklevel=4)
+
+    def _replay(self, past: Journal, search: Search | None = None) -> None:
+        """Begin anew, and learn what another journal says as it was learned there."""
+        search = search or search_on(self.domain)
+        journal = Journal(dict(past.retracted))
+        learning = Learning(journal, search, self.policy, self._gamma)
+        learning.learn_again(past)
+        journal.pending = {
+            t: replace(query, index=search.index_of(query.u)) for t, query in past.pending.items()
         }
-        for state, rounds in states.items():
-            if t in rounds:
-                raise RuntimeError(f"round {t} was {state}; a reading is told once")
-        u = self.candidates.coordinates_of(x)
-        labels = [label for label, _ in self.draws]
-        drawn = checks.choice("drawn", drawn or self.drawn(t), labels)
-        learner = self._learner_of(drawn)
-        self._foresee(learner)
-        lam = self.assumptions.lam if lam is None else lam
-        checks.choice("chosen_by", chosen_by, CHOOSERS)
-        reading = Reading(t, u, y, drawn, learner, lam, None, chosen_by)
-        self._wholly(lambda: self._take(reading))
-        self.t = max(self.t, t)
-        return t
+        self._learning, self.journal, self.search = learning, journal, search
+        self.candidates, self.instances = search.candidates, learning.instances
+
+    # --- answers -------------------------------------------------------------------------------
 
     def recommend(
         self,
@@ -262,17 +324,7 @@ class Algorithm(Learner):
             x: Instead: a candidate of the user's own choice; interval and certificate hold for any.
             units: In which to say everything.
         """
-        checks.choice("rule", rule, ("lcb", "paper"))
-        guarantee = self._trusted(threat, C)
-        bounds = self._bounds(guarantee)
-        if x is not None:
-            rule, best = "given", self.candidates.at(x)
-        elif rule == "paper":
-            best = self._index_of(best_when_chosen(self.journal.readings, guarantee))
-        else:  # the choice may use every reading, the interval not yet
-            best = best_now(bounds, [self.instances[label] for label in guarantee.labels])
-        levels, between = self._levels(best, guarantee.threat), self._between
-        return recommendation(self.candidates, bounds, guarantee, best, rule, levels, between, units)
+        return recommend(self, threat=threat, C=C, rule=rule, x=x, units=units)
 
     def regret_certificate(
         self, *, threat: str | None = None, C: float | None = None
@@ -281,11 +333,7 @@ class Algorithm(Learner):
 
         On a Box it compares with the best candidate, as the words say.
         """
-        guarantee = self._trusted(threat, C)
-        readings = self.journal.readings
-        played = [self._index_of(reading) for reading in readings if reading.chosen_by != "user"]
-        bounds = self._bounds(guarantee)
-        return regret_certificate(self.candidates, bounds, guarantee, played, self._between)
+        return regret_certificate(self, threat=threat, C=C)
 
     def suspects(self, *, flagged_only: bool = False, units: Units = MODEL_UNITS) -> tuple[Suspect, ...]:
         """The readings that look like lies, most suspicious first, with evidence; deletes nothing."""
@@ -293,17 +341,12 @@ class Algorithm(Learner):
 
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
-        return self._claim()[0]
+        return claim(self)[0]
 
     @property
     def guarantee(self) -> str:
         """What `bounds` promise, or why they promise nothing, in words."""
-        return self._claim()[1]
-
-    @property
-    def knowledge(self) -> dict[str, Any]:
-        """What it was told besides the candidates: assumptions and parameters, as plain data."""
-        return {**self.assumptions.to_plain(), **self.parameters}
+        return claim(self)[1]
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
@@ -311,83 +354,36 @@ class Algorithm(Learner):
 
     def summary(self) -> dict[str, Any]:
         """Where the run stands and what is guaranteed, as plain data (without the seed)."""
-        return summary(self, self._identity(), self._notes())
+        return summary(self)
 
-    # --- inside --------------------------------------------------------------------------------
+    # --- stopping and going on -----------------------------------------------------------------
 
-    @property
-    def _is_parallel(self) -> bool:
-        """Whether the choice reckons with other points, pending or to be avoided."""
-        return bool(self._pending or self._others or self._avoid)
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on later: JSON-able values and arrays. Holds the secret seed."""
+        return saved(self)
 
-    def _stale(self) -> None:
-        self._others, self._avoid = (), ()
-        self._atoms: list[Atom] | None = None
-        self._final: dict[int, Atom] = {}
-        self._views: dict[str, Anywhere] = {}
+    def restore(self, state: Mapping[str, Any]) -> Self:
+        """Go on from `state()`: learn the same readings again, in the same order.
 
-    def _current_atoms(self) -> list[Atom]:
-        if self._atoms is None:
-            pending = [*(query.u for query in self.pending), *self._others]
-            for instance in self.instances.values():
-                instance.expect(pending, self._avoid)
-            self._atoms = self._propose_atoms()
-        return self._atoms
+        To be called on a new algorithm built with the same arguments. It continues exactly as the
+        one that was saved. A reading costs what it cost the first time, less the asking.
 
-    def _atom_of(self, drawn: str) -> int:
-        labels = [label for label, _ in self.draws]
-        checks.choice("drawn", drawn, labels)
-        return labels.index(drawn) if len(self._current_atoms()) > 1 else 0
+        Returns:
+            The algorithm itself.
 
-    def _anywhere(self, label: str) -> Anywhere:
-        if label not in self._views:
-            self._views[label] = Anywhere(self.instances[label])
-        return self._views[label]
-
-    def _polished(self, k: int) -> Atom:
-        """The k-th atom; on a Box moved to where a local search from the best candidates ends.
-
-        Not beyond M_POLISHED points read: the candidates lie densely by then, and a search costs
-        O(m^2) a step.
+        Raises:
+            RuntimeError: This algorithm has been used already.
+            ValueError: The state belongs to other arguments; the message names the first one.
         """
-        atom = self._current_atoms()[k]
-        player = self.instances[atom.player]
-        is_revisit = bool(self.options.revisit) and atom.index in player.posterior.u
-        if self.candidates.box is None or is_revisit or player.posterior.m > M_POLISHED:
-            return atom
-        if k not in self._final:
-            rule, hopes = self._rule(atom)
-            width, stream = player.width_at(atom.index), len(self.journal.readings)
-            self._final[k] = polished(atom, rule, hopes, self.candidates, width, stream, player.avoided)
-        return self._final[k]
-
-    def _u_at(self, atom: Atom) -> Floats:
-        u: Floats = self.candidates.coordinates[atom.index] if atom.u is None else atom.u
-        return u
-
-    def _bounds(self, guarantee: Guarantee) -> ValidBounds:
-        return ValidBounds.of([self.instances[label] for label in guarantee.labels], self.assumptions)
-
-    def _claim(self) -> tuple[Bounds | None, str]:
-        guarantee = self._trusted(None, None)
-        return claim(self._bounds(guarantee), guarantee)
-
-    def _trusted(self, threat: str | None, C: float | None) -> Guarantee:
-        """The guarantee, void where the run itself has voided it."""
-        guarantee, is_given = self._guarantee(threat, C), self.options.beta is not None
-        refutation = None if self.refuted is None else self._refutation()
-        return in_run(guarantee, self.journal, self.assumptions.c_max, is_given, refutation)
-
-    @property
-    def _between(self) -> float:
-        """By how much f may be higher between the candidates than at them: an estimate."""
-        return self.assumptions.B * self.candidates.discretisation(self.assumptions.kernel)
-
-    def _levels(self, i: int, threat: str) -> tuple[Level, ...]:
-        return ()
-
-    def _notes(self) -> list[str]:
-        notes = [self._refutation()] if self.refuted is not None else []
-        if self.journal.is_selected:
-            notes.append(self.journal.selection())
-        return notes
+        if self.t:
+            raise RuntimeError(
+                f"restore needs a new algorithm, this one is in round {self.t}; build another"
+            )
+        check_state(state, self)
+        seed = Seed.from_plain(state["seed"])
+        if self._is_seed_given and seed != self.seed:
+            raise ValueError("the seed must be the saved one (or left out), got another seed")
+        t, past = load(state, self, seed)
+        self._wholly(self._replay, past)
+        self.seed, self.t = seed, t
+        return self

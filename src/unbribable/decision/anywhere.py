@@ -41,11 +41,6 @@ class Anywhere:
         ucb = float(self.ucb(u[None, :], 1.0)[0])
         return float(belief.mu[0]), float(np.sqrt(max(belief.var[0], 0.0))), ucb - float(belief.mu[0])
 
-    @property
-    def expected(self) -> Expected | None:
-        """The pending queries that the instance's choice reckons with, if any."""
-        return self._instance.expected
-
     def ucb(self, U: Floats, alpha: float, expected: Expected | None = None) -> Floats:
         """mu + alpha * width at the points U, (k, d); the width by the share that `expected` leaves."""
         belief = self._elsewhere.at(U)

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unbribable.decision.avoid import Avoided
+from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.intervals import Intervals
 from unbribable.decision.options import Options
 from unbribable.model.checks import Bools, Floats, Ints
-from unbribable.model.expected import Expected
 from unbribable.model.posterior import Posterior, Reading
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.exact_shift import Shift
@@ -38,11 +37,6 @@ class Instance:
         C: The corruption that can reach this instance.
         delta: The probability with which its noise width may fail.
         gamma: Certified bound on the maximum information gain, for `gain="certified"`.
-
-    Attributes:
-        expected: The pending queries that the choice reckons with, if any.
-        shrink: Factor of the width in the choice: what they will leave of sigma.
-        avoided: The points that the choice leaves out, if any.
     """
 
     def __init__(
@@ -70,9 +64,6 @@ class Instance:
         self._is_settled = True  # whether they may
         self._intersected_at = 0
         self._has_history = False
-        self.expected: Expected | None = None
-        self.shrink: Floats | float = 1.0
-        self.avoided: Avoided | None = None
 
     # --- what it holds -------------------------------------------------------------------------
 
@@ -234,22 +225,9 @@ class Instance:
 
     # --- choosing ------------------------------------------------------------------------------
 
-    def expect(self, points: Sequence[Floats], avoid: Sequence[Floats] = ()) -> None:
-        """Let the choice reckon with pending queries at these points, (d,) each, of unknown value.
-
-        sigma at x becomes what it will be after them; the width in the choice shrinks by the same
-        factor, so that several pending queries spread out. Intervals stay as they are. The points to
-        avoid are left out of the choice.
-        """
-        self.expected, self.shrink, self.avoided = None, 1.0, None
-        if avoid:
-            p = self.posterior
-            self.avoided = Avoided(np.array(avoid), p.X[p.u], p.kernel)
-        if points:
-            self.expected = Expected(self.posterior, np.array(points))
-            self.shrink = self.expected.shrink_of_candidates()
-
-    def best(self, alpha: float, among: Bools | None = None) -> tuple[int, float]:
+    def best(
+        self, alpha: float, among: Bools | None = None, ahead: Ahead = NOTHING
+    ) -> tuple[int, float]:
         """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].
 
         Ties go to the lowest index. With `revisit`, a point already read may be preferred.
@@ -257,31 +235,32 @@ class Instance:
         Args:
             alpha: Widening factor.
             among: Candidates allowed, (n,); all if None.
+            ahead: What else the choice reckons with.
         """
-        factor = alpha * self.shrink
+        factor = alpha * ahead.shrink
         if self.shift.is_open:
-            base = self.allowed(self.mu + factor * self.noise, among)
+            base = ahead.allowed(self.mu + factor * self.noise, among)
             floor = np.max(base + factor * self.shift.low)
             self.shift.resolve(np.flatnonzero(base + factor * self.shift.high >= floor))
             if self.options.revisit:
                 self.shift.resolve(self.posterior.u)
             ucb = base + factor * self.shift.high
         elif isinstance(factor, float) and factor == 1.0:
-            ucb = self.allowed(self.now.ucb, among)
+            ucb = ahead.allowed(self.now.ucb, among)
         else:
-            ucb = self.allowed(self.mu + factor * (self.noise + self.shift.high), among)
+            ucb = ahead.allowed(self.mu + factor * (self.noise + self.shift.high), among)
         best = int(ucb.argmax())
         if self.options.revisit:
             best = self.revisited(ucb, best, self.posterior.u, alpha)
         return best, float(ucb[best])
 
-    def promising(self, alpha: float, best: int) -> Floats:
+    def promising(self, alpha: float, best: int, ahead: Ahead = NOTHING) -> Floats:
         """The ucb of `best`, (n,), roughly: exact at 64 candidates that lead, a closed form elsewhere.
 
         The closed form takes the shift as the multiple of sigma that it is at candidate `best`. It
         ranks starting points for a search, and does not depend on what else was solved before.
         """
-        factor = alpha * self.shrink
+        factor = alpha * ahead.shrink
         base: Floats = self.mu + factor * self.noise
         if self.C == 0.0 or not self.posterior.m:
             return base
@@ -292,12 +271,6 @@ class Instance:
         self.shift.resolve(top)
         ucb[top] = base[top] + np.broadcast_to(factor, base.shape)[top] * self.shift.high[top]
         return ucb
-
-    def allowed(self, ucb: Floats, among: Bools | None = None) -> Floats:
-        """ucb, and -inf where a candidate is not in `among` (all if None) or to be avoided."""
-        if self.avoided is not None:
-            among = self.avoided.allowed(self.posterior.X, among)
-        return ucb if among is None else np.where(among, ucb, -np.inf)
 
     def summary(self) -> dict[str, float]:
         """Where it stands, as plain data."""

@@ -1,8 +1,12 @@
 """What became of every round: told, lost, retracted, or still open."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from unbribable.decision.proposal import Reading
+import numpy as np
+
+from unbribable.decision.proposal import Query, Reading
+from unbribable.model import checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,8 @@ class Lost:
 class Journal:
     """Holds changing state: the readings in the order of telling, and which rounds have none.
 
+    Everything else that an algorithm knows is a function of it.
+
     A reading may come late because of its value, so bounds made by some but not all readings of the
     rounds so far need not hold. The journal is settled when every round up to the last one told is
     accounted for. Then the order of telling does not matter any more, since the noise events are those
@@ -31,6 +37,10 @@ class Journal:
     """By round, in the order in which they were given up."""
     readings: list[Reading] = field(default_factory=list)
     """Everything told and not retracted, in the order of telling."""
+    pending: dict[int, Query] = field(default_factory=dict)
+    """Queries asked and not yet told, by round, the oldest first."""
+    n_at_once: int = 0
+    """How many of the readings, the first ones, were learned at once."""
     told: set[int] = field(default_factory=set)
     """Their rounds."""
     n_settled: int = 0
@@ -79,13 +89,57 @@ class Journal:
         self.lost[t] = lost
         self._close(t)
 
-    def without(self, id_: int, unrelated: bool) -> "Journal":
-        """A journal with no reading yet, for learning all but this one again."""
-        place = [reading.t for reading in self.readings].index(id_)
+    def asked(self, query: Any) -> Query:
+        """The pending query that is meant, by itself or by its round.
+
+        Raises:
+            RuntimeError: It was told already, retracted, or not asked here.
+        """
+        is_whole = isinstance(query, Query)
+        hint = "; use tell(x=..., y=...) for a point"
+        t = query.t if is_whole else checks.integer("query", query, at_least=1, hint=hint)
+        asked = self.pending.get(t)
+        if asked is not None and (not is_whole or query is asked or np.array_equal(query.u, asked.u)):
+            return asked
+        if t in self.told:
+            raise RuntimeError(f"query {t} was told already; a reading is told once, or retracted")
+        if asked is None and t in self.retracted:
+            raise RuntimeError(f"query {t} was retracted; put it right with tell(x=..., y=...)")
+        raise RuntimeError(
+            f"query {t} was not asked here, pending are {list(self.pending)}; "
+            "use tell(x=..., y=...) for a point that was not asked for"
+        )
+
+    def check_untold(self, t: int) -> None:
+        """Refuse a reading of a round that has one, will have one, or was given up."""
+        states = {
+            "told already": self.told,
+            "asked here, tell its query": self.pending,
+            "given up": self.lost,
+        }
+        for state, rounds in states.items():
+            if t in rounds:
+                raise RuntimeError(f"round {t} was {state}; a reading is told once")
+
+    def before(self, n: int, asked: Query | None) -> "Journal":
+        """What is to be learned to be where it was after n readings, with this query pending."""
+        pending = self.pending if asked is None else {**self.pending, asked.t: asked}
+        pending = dict(sorted(pending.items()))
+        return replace(self, readings=self.readings[:n], pending=pending)
+
+    def without(self, reading: Reading, unrelated: bool) -> "Journal":
+        """What is to be learned for it to be as if this one had never been told."""
+        place = self.readings.index(reading)
         lost = {
             t: replace(each, n_told=each.n_told - (each.n_told > place)) for t, each in self.lost.items()
         }
-        return Journal({**self.retracted, id_: unrelated}, lost)
+        return replace(
+            self,
+            retracted={**self.retracted, reading.t: unrelated},
+            lost=lost,
+            readings=[one for one in self.readings if one is not reading],
+            n_at_once=self.n_at_once - (place < self.n_at_once),
+        )
 
     def condition(self) -> str:
         """What the bounds suppose about missing readings, as a clause; empty if there are none."""

@@ -1,4 +1,4 @@
-"""What an algorithm publishes, asks for and has been told: plain frozen values."""
+"""What an algorithm publishes, asks for and is told: plain frozen values."""
 
 import math
 from dataclasses import dataclass
@@ -8,10 +8,7 @@ from unbribable.model.checks import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """The distribution over points of the next round, published before the draw.
-
-    An atom is a point, its probability, and the instance that will learn if it is drawn.
-    """
+    """The distribution over points of the next round, published before the draw."""
 
     t: int
     """The round, from 1."""
@@ -56,20 +53,6 @@ class Query:
         return self.t
 
 
-@dataclass(frozen=True, slots=True)
-class Atom:
-    """One atom of a proposal, with who plays it."""
-
-    index: int
-    """The candidate."""
-    probability: float
-    learner: str | None
-    player: str
-    ucb: float
-    u: Floats | None = None
-    """On a Box: where the local search from the candidates ended, if that is better."""
-
-
 CHOOSERS = ("algorithm", "user", "design", "scout")
 """Who may have chosen the point of a reading."""
 
@@ -85,9 +68,9 @@ class Reading:
     y: float
     """As told, in model units."""
     drawn: str | None
-    """The instance that the round's draw names."""
+    """The instance that the round's draw names; None before that is decided."""
     learner: str | None
-    """The instance whose reading it is; None if nobody learned from it."""
+    """The instance it belongs to, None if nobody learns from it; "" before that is decided."""
     lam: float
     """Its fictitious noise."""
     lcb: float | None = None

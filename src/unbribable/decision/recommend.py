@@ -3,17 +3,19 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unbribable.decision.instance import Instance
-from unbribable.decision.journal import Journal
 from unbribable.decision.proposal import Reading
 from unbribable.decision.units import MODEL_UNITS, Units
-from unbribable.model.box import Candidates
+from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.theory.assumptions import Assumptions
+
+if TYPE_CHECKING:
+    from unbribable.decision.algorithm import Algorithm
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,13 @@ class ValidBounds:
     @classmethod
     def of(cls, instances: Sequence[Instance], assumptions: Assumptions) -> "ValidBounds":
         """ucb_v = min of the ucb_bar, lcb_v = max of the lcb_bar."""
-        upper = np.min([instance.ucb_bar for instance in instances], axis=0)
-        lower = np.max([instance.lcb_bar for instance in instances], axis=0)
+        upper, lower = instances[0].ucb_bar.copy(), instances[0].lcb_bar.copy()
+        for instance in instances[1:]:  # faster than stacking them
+            np.minimum(upper, instance.ucb_bar, out=upper)
+            np.maximum(lower, instance.lcb_bar, out=lower)
         B0 = assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
-        return cls(upper, lower, B0, bool(np.any(least > most + assumptions.tolerance)))
+        return cls(upper, lower, B0, bool((least > most + assumptions.tolerance).any()))
 
     @property
     def cut(self) -> tuple[Floats, Floats]:
@@ -175,29 +179,52 @@ class RegretCertificate:
     candidate. An estimate; not in `value`."""
 
 
-def in_run(
-    guarantee: Guarantee, journal: Journal, cap: float, is_width_given: bool, refutation: str | None
-) -> Guarantee:
-    """The guarantee with what the run adds to it; void where the run itself has voided it."""
-    void = None
-    if is_width_given:
-        void = "No guarantee: beta was given, which replaces the proven noise width."
-    elif journal.is_selected:
-        void = journal.selection()
-    elif refutation is not None:
-        void = refutation
-    return replace(
-        guarantee,
-        void=void,
-        is_refuted=refutation is not None,
-        cap=cap,
-        condition=journal.condition(),
-        n_waiting=journal.n_waiting,
+def threat_of(threat: str | None, default: str) -> str:
+    """The threat, checked; the default one if None."""
+    return checks.choice("threat", default if threat is None else threat, ("none", "weak", "strong"))
+
+
+def refutation(t: int, delta: float) -> str:
+    """That the readings up to round t contradict the assumptions, in words."""
+    return (
+        f"The assumptions are refuted by the readings up to round {t}, so nothing is "
+        "guaranteed any more. True assumptions would be contradicted with probability at most "
+        f"{delta:g}; more likely B, noise_std or the corruption is larger than "
+        "assumed, or the kernel is wrong."
     )
 
 
-def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floats] | None, str]:
+def trusted(
+    algorithm: "Algorithm", threat: str | None = None, C: float | None = None
+) -> tuple[Guarantee, ValidBounds]:
+    """The guarantee, void where the run itself has voided it, and the bounds that it is about."""
+    guarantee, journal, assumed = (
+        algorithm.policy.trust(threat, C),
+        algorithm.journal,
+        algorithm.assumptions,
+    )
+    bounds = ValidBounds.of([algorithm.instances[label] for label in guarantee.labels], assumed)
+    void, refuted = None, algorithm.refuted
+    if algorithm.options.beta is not None:
+        void = "No guarantee: beta was given, which replaces the proven noise width."
+    elif journal.is_selected:
+        void = journal.selection()
+    elif refuted is not None:
+        void = refutation(refuted, assumed.delta)
+    guarantee = replace(
+        guarantee,
+        void=void,
+        is_refuted=refuted is not None,
+        cap=assumed.c_max,
+        condition=journal.condition(),
+        n_waiting=journal.n_waiting,
+    )
+    return guarantee, bounds
+
+
+def claim(algorithm: "Algorithm") -> tuple[tuple[Floats, Floats] | None, str]:
     """What is guaranteed of f at the candidates: bounds and words, or None and why nothing is."""
+    guarantee, bounds = trusted(algorithm)
     void = _why_void(guarantee, bounds)
     words = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, f lies within the "
@@ -206,34 +233,35 @@ def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floa
     return None if void else bounds.cut, words + guarantee.waits
 
 
-def recommendation(
-    candidates: Candidates,
-    bounds: ValidBounds,
-    guarantee: Guarantee,
-    i: int,
-    rule: str,
-    levels: tuple[Level, ...],
-    between: float,
-    units: Units,
+def recommend(
+    algorithm: "Algorithm", *, threat: str | None, C: float | None, rule: str, x: Any, units: Units
 ) -> Recommendation:
-    """Candidate i as a recommendation, with its interval and certificate, in these units."""
+    """`Algorithm.recommend`: a candidate, with its interval and certificate, in these units."""
+    checks.choice("rule", rule, ("lcb", "paper"))
+    search = algorithm.search
+    guarantee, bounds = trusted(algorithm, threat, C)
+    if x is not None:
+        rule, i = "given", search.candidates.at(x)
+    elif rule == "paper":
+        i = _index(algorithm, best_when_chosen(algorithm.journal.readings, guarantee))
+    else:  # the choice may use every reading, the interval not yet
+        i = best_now(bounds, [algorithm.instances[label] for label in guarantee.labels])
+    is_silent = algorithm.options.beta is not None or algorithm.journal.is_selected
+    levels = () if is_silent or guarantee.threat == "strong" else algorithm.policy.levels(i)
     void = _why_void(guarantee, bounds, units)
-    is_refuted = guarantee.is_refuted or bounds.is_refuted
     certificate = None if void else units.scale * bounds.simple_regret(i)
+    is_refuted = guarantee.is_refuted or bounds.is_refuted
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
-    between *= units.scale
-    where = "point of the domain" if candidates.box is None else f"one of {candidates.n} candidates"
-    words = void or (
-        f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, no {where} "
-        f"is better than this one by more than {certificate:.4g}."
-    )
-    if void is None and candidates.box is not None:
-        words += (
-            f" Between the candidates f may be higher by about another {between:.4g}: an estimate, B "
-            "times the largest kernel distance to a candidate that a search found."
+    gap = units.scale * search.gap(algorithm.assumptions)
+    words = void
+    if words is None:
+        where, between = search.regret_words(gap)
+        words = (
+            f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, no "
+            f"{where} is better than this one by more than {certificate:.4g}.{between}"
         )
     return Recommendation(
-        x=candidates.x_of(candidates.coordinates[i]),
+        x=search.candidates.x_of(search.candidates.coordinates[i]),
         index=i,
         lower=lower,
         upper=upper,
@@ -243,32 +271,37 @@ def recommendation(
         rule=rule,
         guarantee=words + guarantee.waits,
         levels=tuple(level.in_units(units) for level in levels),
-        between_candidates=between,
+        between_candidates=gap,
     )
 
 
 def regret_certificate(
-    candidates: Candidates,
-    bounds: ValidBounds,
-    guarantee: Guarantee,
-    played: Sequence[int],
-    between: float,
+    algorithm: "Algorithm", *, threat: str | None, C: float | None
 ) -> RegretCertificate:
-    """The hindsight certificate of the rounds in which these candidates were played."""
-    void = _why_void(guarantee, bounds)
-    value, n = None if void else bounds.regret(played), len(played)
-    than = "" if candidates.box is None else f", compared with the best of {candidates.n} candidates,"
-    words = void or (
-        f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, the regret of "
-        f"the {n} rounds told{than} is at most {value:.4g}."
+    """`Algorithm.regret_certificate`: of the rounds whose points the user did not choose."""
+    guarantee, bounds = trusted(algorithm, threat, C)
+    readings = algorithm.journal.readings
+    played = [_index(algorithm, reading) for reading in readings if reading.chosen_by != "user"]
+    words, n, gap = (
+        _why_void(guarantee, bounds),
+        len(played),
+        algorithm.search.gap(algorithm.assumptions),
     )
-    if void is None and candidates.box is not None:
-        words += (
-            f" Compared with the best point of the box it may be larger by about {n * between:.4g}: an "
-            f"estimate, {between:.4g} a round."
+    value = None if words else bounds.regret(played)
+    probability = None if words else guarantee.probability
+    if words is None:
+        than, beyond = algorithm.search.hindsight_words(n, gap)
+        words = (
+            f"With probability at least {probability:.4g}, {guarantee.said()}, the regret of "
+            f"the {n} rounds told{than} is at most {value:.4g}.{beyond}"
         )
-    probability = None if void else guarantee.probability
-    return RegretCertificate(value, n, probability, guarantee.threat, words + guarantee.waits, between)
+    return RegretCertificate(value, n, probability, guarantee.threat, words + guarantee.waits, gap)
+
+
+def _index(algorithm: "Algorithm", reading: Reading) -> int:
+    index = algorithm.search.index_of(reading.u)
+    assert index is not None
+    return index
 
 
 def best_now(bounds: ValidBounds, trusted: Sequence[Instance]) -> int:

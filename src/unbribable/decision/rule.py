@@ -1,4 +1,4 @@
-"""What a player maximises, at any point of a continuous domain, and its polishing by local search."""
+"""What a player maximises: among candidates, and anywhere on a continuous domain by local search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
+from unbribable.decision.ahead import Avoided
 from unbribable.decision.anywhere import Anywhere
-from unbribable.decision.avoid import Avoided
-from unbribable.decision.proposal import Atom
+from unbribable.decision.instance import Instance
 from unbribable.model.box import Box, Candidates
-from unbribable.model.checks import Floats
+from unbribable.model.checks import Bools, Floats
 from unbribable.model.expected import Expected
 from unbribable.model.kernels import Kernel
 
-M_POLISHED = 2048
-"""Points read beyond which a choice on a Box is not polished any more."""
 N_STARTS = 10
 """Candidates from which a local search starts, and as many random points; fewer for d < 3."""
 
@@ -23,42 +21,64 @@ _COST = 1e7
 """Entries of R[:, u] a search may stream over: decides the number of evaluations."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Rule:
-    """The least of some upper bounds mu + alpha * width, where others leave hope.
+    """The least of some upper bounds, at the points where others leave hope."""
 
-    The bounds are the current ones, valid, not intersected over the past: they are known everywhere.
-    """
+    player: Instance
+    """Its bound, mu + alpha * width, reckons with pending queries."""
+    alpha: float = 1.0
+    others: tuple[Instance, ...] = ()
+    """Instances whose upper bounds (alpha = 1) count too."""
+    among: Bools | None = None
+    """The candidates to choose among, (n,); all if None."""
+    judges: tuple[Instance, ...] = ()
+    """Off the candidates: whom a point must be a potential maximiser of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """What is played if the draw names one of the instances: a candidate, or a point between them."""
+
+    probability: float
+    learner: str | None
+    """The instance that learns, None if nobody does."""
+    rule: Rule
+    index: int
+    """The best candidate."""
+    ucb: float
+    """Value of the rule there, or at u."""
+    u: Floats | None = None
+    """Where the local search from the candidates ended, if that is better."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A rule at any point, by the current bounds: valid, known everywhere, not intersected over time."""
 
     bounds: tuple[tuple[Anywhere, float], ...]
-    """Instances with the alpha of their upper bound; the least one counts. The first is the player, who
-    reckons with pending queries."""
+    """Instances with the alpha of their upper bound; the least one counts. The first is the player."""
     floors: tuple[tuple[Anywhere, float], ...] = ()
-    """Instances with what their upper bound (alpha = 1) must reach: potential maximisers."""
+    """Instances with what their upper bound (alpha = 1) must reach."""
+    expected: Expected | None = None
+    """The pending queries that the player reckons with."""
 
     def values(self, U: Floats) -> Floats:
         """The rule at points U, (k, d); -inf where a floor is not reached."""
-        ucbs = [instance.ucb(U, alpha, expected) for instance, alpha, expected in self._bounds]
-        least = np.min(ucbs, axis=0)
+        expected = [self.expected, *[None] * len(self.bounds)]
+        ucbs = [each.ucb(U, alpha, expected[k]) for k, (each, alpha) in enumerate(self.bounds)]
+        least: Floats = np.min(ucbs, axis=0)
         for instance, floor in self.floors:
             least[instance.ucb(U, 1.0) < floor] = -np.inf
-        values: Floats = least
-        return values
+        return least
 
     def value_and_gradient(self, u: Floats) -> tuple[float, Floats]:
         """The rule at one point without the floors, and the gradient of the bound that is least."""
         found = [
-            instance.ucb_and_gradient(u, alpha, expected) for instance, alpha, expected in self._bounds
-        ]
-        return min(found, key=lambda one: one[0])
-
-    @property
-    def _bounds(self) -> list[tuple[Anywhere, float, Expected | None]]:
-        """With what each reckons with."""
-        return [
-            (instance, alpha, None if k else instance.expected)
+            instance.ucb_and_gradient(u, alpha, None if k else self.expected)
             for k, (instance, alpha) in enumerate(self.bounds)
         ]
+        return min(found, key=lambda one: one[0])
 
     @property
     def n_evaluations(self) -> int:
@@ -76,70 +96,69 @@ class Rule:
 
 
 def polished(
-    atom: Atom,
-    rule: Rule,
+    play: Play,
+    surface: Surface,
     hopes: Floats,
     candidates: Candidates,
-    width: float,
+    box: Box,
     stream: int,
     avoided: Avoided | None = None,
-) -> Atom:
-    """The atom, moved to the best point that local searches from promising points find.
+) -> Play:
+    """The play, moved to the best point that local searches from promising points find.
 
-    They start from the atom's own candidate, from the best ranked ones that are not close to each
-    other, and from the best of some random points; the best of all these first. The atom moves only if
+    They start from the play's own candidate, from the best ranked ones that are not close to each
+    other, and from the best of some random points; the best of all these first. The play moves only if
     that gains more than 1/2000 of the width: else the candidate is as good, and reading it again costs
     less.
 
     Args:
-        atom: As chosen among the candidates.
-        rule: What its player maximises.
+        play: As chosen among the candidates.
+        surface: Its rule anywhere.
         hopes: Ranking of the candidates, -inf where the player may not go.
-        candidates: Of a Box.
-        width: The player's width at the atom's candidate.
+        candidates: Of the box.
+        box: The domain.
         stream: Number of the stream of random points.
         avoided: Where it must not end.
     """
-    U, box = candidates.coordinates, candidates.box
-    assert box is not None
-    kernel = rule.bounds[0][0].kernel
+    U, kernel = candidates.coordinates, surface.bounds[0][0].kernel
+    width = play.rule.player.width_at(play.index)
     order = np.argsort(-hopes, kind="stable")[:128]
-    ranked = [atom.index, *order[np.isfinite(hopes[order])].tolist()]
+    ranked = [play.index, *order[np.isfinite(hopes[order])].tolist()]
     n_starts = min(N_STARTS, 1 + 3 * box.d)
     starts = U[spread(ranked, U, kernel, n_starts)]
-    random = np.random.default_rng([5, stream]).random((min(rule.n_random, 512 * box.d), box.d))
+    random = np.random.default_rng([5, stream]).random((min(surface.n_random, 512 * box.d), box.d))
     random = box.snap(np.clip(1.3 * random - 0.15, 0.0, 1.0))  # also on faces and edges
-    values = rule.values(random)
+    values = surface.values(random)
     order = np.argsort(-values, kind="stable")
     best = spread(order[np.isfinite(values[order])].tolist(), random, kernel, n_starts)
     starts = np.concatenate([starts, random[best]])
-    starts = starts[np.argsort(-rule.values(starts), kind="stable")]  # evaluations may run out
-    ends = polish(rule, box, starts)
+    starts = starts[np.argsort(-surface.values(starts), kind="stable")]  # evaluations may run out
+    ends = polish(surface, box, starts)
     # Candidates were compared already.
     ends = ends[[candidates.index_of(u) is None for u in ends]]
     if avoided is not None:
         ends = ends[~avoided.leaves_out(ends)]
     if not len(ends):
-        return atom
-    values = rule.values(ends)
+        return play
+    values = surface.values(ends)
     top = int(np.argmax(values))
-    if values[top] <= atom.ucb + width / 2000.0:
-        return atom
-    return replace(atom, u=ends[top], ucb=float(values[top]))
+    if values[top] <= play.ucb + width / 2000.0:
+        return play
+    return replace(play, u=ends[top], ucb=float(values[top]))
 
 
-def polish(rule: Rule, box: Box, starts: Floats) -> Floats:
+def polish(surface: Surface, box: Box, starts: Floats) -> Floats:
     """Where L-BFGS-B ends from the starts, (k, d), all of which keep the floors: points, snapped.
 
     A search that runs into a floor is also taken back on its way, by halves.
     """
 
     def negative(u: Floats) -> tuple[float, Floats]:
-        value, gradient = rule.value_and_gradient(u)
+        value, gradient = surface.value_and_gradient(u)
         return -value, -gradient
 
     ends: list[Floats] = []
-    n_left = rule.n_evaluations
+    n_left = surface.n_evaluations
     for start in starts:
         if n_left <= 0:
             break
@@ -154,7 +173,7 @@ def polish(rule: Rule, box: Box, starts: Floats) -> Floats:
         n_left -= int(found.nfev)
         ends.append(box.snap(np.clip(found.x, 0.0, 1.0)[None, :])[0])
     ways = np.array(ends)
-    if rule.floors:
+    if surface.floors:
         shares = 0.5 ** np.arange(8)
         steps = ways[None] - starts[None, : len(ways)]
         ways = (starts[None, : len(ways)] + shares[:, None, None] * steps).reshape(-1, box.d)

@@ -3,17 +3,22 @@
 from typing import TYPE_CHECKING, Any
 
 from unbribable.decision.player import Details
+from unbribable.decision.recommend import refutation
+from unbribable.decision.saving import identity
 
 if TYPE_CHECKING:
     from unbribable.decision.algorithm import Algorithm
 
 
-def summary(algorithm: "Algorithm", identity: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def summary(algorithm: "Algorithm") -> dict[str, Any]:
     """What was chosen, what was told, and what is guaranteed; JSON-able, without the seed."""
     best, regret = algorithm.recommend(), algorithm.regret_certificate()
-    journal = algorithm.journal
+    journal, refuted = algorithm.journal, algorithm.refuted
+    notes = [] if refuted is None else [refutation(refuted, algorithm.assumptions.delta)]
+    if journal.is_selected:
+        notes.append(journal.selection())
     return {
-        **identity,
+        **identity(algorithm),
         "assumptions": algorithm.assumptions.in_words(),
         "rounds": algorithm.t,
         "told": len(journal.readings),
@@ -23,7 +28,7 @@ def summary(algorithm: "Algorithm", identity: dict[str, Any], notes: list[str]) 
         "lost": list(journal.lost),
         "waiting": journal.n_waiting,
         "detected": algorithm.detected,
-        "refuted": algorithm.refuted,
+        "refuted": refuted,
         "threat": best.threat,
         "guarantee": best.guarantee,
         "recommendation": {
@@ -40,20 +45,20 @@ def summary(algorithm: "Algorithm", identity: dict[str, Any], notes: list[str]) 
         },
         "candidates": algorithm.candidates.n,
         "instances": {label: instance.summary() for label, instance in algorithm.instances.items()},
-        "notes": notes,
+        "notes": [*notes, *algorithm.policy.notes(algorithm.t)],
     }
 
 
 def details(algorithm: "Algorithm") -> Details:
     """What a record keeps of an algorithm besides what any player shows."""
-    maximisers = algorithm.maximisers
+    maximisers = algorithm.policy.maximisers
     return Details(
         instances=tuple(algorithm.instances),
         instance_bounds=lambda: {
             label: (instance.lcb_bar, instance.ucb_bar)
             for label, instance in algorithm.instances.items()
         },
-        budgets=algorithm.budgets,
+        budgets=algorithm.policy.budgets,
         maximisers=None if maximisers is None else maximisers.sum(axis=1),
         detected=algorithm.detected,
         refuted=algorithm.refuted,

@@ -9,6 +9,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.linalg.lapack import dpotri
 
 from unbribable.decision.proposal import Reading
+from unbribable.decision.recommend import trusted
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.kernels import Kernel
@@ -115,23 +116,23 @@ def suspects(
     readings = algorithm.readings
     if not readings:
         return ()
-    points, x = _points(algorithm)
+    points = np.array([reading.u for reading in readings])
+    x = algorithm.candidates.x_of(points)
     y, lams = np.array([(reading.y, reading.lam) for reading in readings]).T
     assumed, t = algorithm.assumptions, algorithm.t
     scored_by = assumed if scored_by is None else scored_by
     quality = np.sqrt(lams / assumed.lam)
     order = np.lexsort((quality, y, *points.T))  # what follows is then the same in any order
-    points, x, y, noise_std = points[order], x[order], y[order], assumed.noise_std * quality[order]
-    seen = np.clip(y, -cut_at, cut_at)
-    model = _model(points, seen, scored_by.noise_std * quality[order], scored_by)
+    points, x, y, quality = points[order], x[order], y[order], quality[order]
+    noise_std = assumed.noise_std * quality
+    model = _model(points, np.clip(y, -cut_at, cut_at), scored_by.noise_std * quality, scored_by)
     group, noise_var = model.group, model.noise_var
     expected, sd = robust_predictions(model)
     residual = y - expected
     score = np.abs(residual) / sd
     limit = noise_std * math.sqrt(2.0 * math.log(2.0 * t * (t + 1) / assumed.delta)) + assumed.tolerance
-    likely = proven = _robust_labels(algorithm, None)
-    if hasattr(algorithm, "n_layers"):
-        proven = _robust_labels(algorithm, 2.0**algorithm.n_layers)
+    likely = _robust_labels(algorithm, None)
+    proven = _robust_labels(algorithm, algorithm.policy.safe_up_to)
     found = []
     for k in np.argsort(-score, kind="stable"):
         reading = readings[order[k]]
@@ -282,12 +283,6 @@ def robust_predictions(model: LeaveOneOut) -> tuple[Floats, Floats]:
     return expected, sd
 
 
-def _points(algorithm: "Algorithm") -> tuple[Floats, Floats]:
-    """Where the readings were taken: as the kernel sees it, and in the user's units; (n, d) each."""
-    readings = algorithm.readings
-    return np.array([reading.u for reading in readings]), algorithm.points_of(readings)
-
-
 def _excess(
     algorithm: "Algorithm", labels: tuple[str, ...], reading: Reading, units: Units
 ) -> tuple[float, str]:
@@ -296,7 +291,7 @@ def _excess(
     An interval is what an instance leaves f at the point of the reading, cut at B0 on both sides.
     """
     most, words, B0 = 0.0, "", algorithm.assumptions.B0
-    index = algorithm._index_of(reading)
+    index = algorithm.search.index_of(reading.u)
     for label in labels:
         instance = algorithm.instances[label]
         lower = max(float(instance.lcb_bar[index]), -B0)
@@ -310,8 +305,8 @@ def _excess(
 
 def _robust_labels(algorithm: "Algorithm", C: float | None) -> tuple[str, ...]:
     """The instances whose bounds hold although readings may be lies; none if nothing is guaranteed."""
-    guarantee = algorithm._trusted(None, C)
-    if guarantee.void is not None or algorithm._bounds(guarantee).is_refuted:
+    guarantee, bounds = trusted(algorithm, None, C)
+    if guarantee.void is not None or bounds.is_refuted:
         return ()
     return tuple(label for label in guarantee.labels if algorithm.instances[label].C > 0.0)
 

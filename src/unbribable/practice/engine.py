@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.avoid import is_among
 from unbribable.decision.draws import Seed
-from unbribable.decision.history import Past, learn_history
 from unbribable.decision.proposal import Query, Reading
 from unbribable.decision.suspects import Suspect
-from unbribable.decision.units import Units
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
-from unbribable.practice.fitted import Fitted, Given
+from unbribable.practice.fitted import Fitted, Given, Model
 from unbribable.practice.plan import EXPLORE, Plan
 from unbribable.practice.scout import Scout, last_stop
 
@@ -104,7 +102,7 @@ class Engine:
     ) -> None:
         """Take the reading y of round t at x, in the user's units; y was checked by `checks.reading`."""
         u = self._start.coordinates_of(x)  # refuses a point outside before anything is kept
-        self.told.append(Reading(t, u, y, drawn, None, math.nan, chosen_by=chosen_by))
+        self.told.append(Reading(t, u, y, drawn, "", math.nan, chosen_by=chosen_by))
 
     def lose(self, t: int, x: Any = None, *, because_of_value: bool = False) -> None:
         """State that round t has no reading and will have none; saying it again changes the reason.
@@ -193,13 +191,11 @@ class Engine:
             )
             self._counted = n
             if self._fitted_at >= N_AT_ONCE:
-                past = self._in_model(self.told[: self._fitted_at], model.units)
-                learn_history(self._algorithm, [Past(r.t, r.u, r.y, r.drawn, r.chosen_by) for r in past])
+                self._algorithm.learn(self._in_model(self.told[: self._fitted_at], model))
         for t, because_of_value in self.lost.items():
             self._algorithm.lose(t, because_of_value=because_of_value)
-        for each in self._in_model(self.told[len(self._algorithm.readings) :], model.units):
-            x = self.x_of(each.u)
-            self._algorithm.learn(each.t, x, each.y, drawn=each.drawn, chosen_by=each.chosen_by)
+        for reading in self._in_model(self.told[len(self._algorithm.readings) :], model):
+            self._algorithm.learn(reading)
         return self._algorithm
 
     def scout(self) -> Scout:
@@ -211,7 +207,7 @@ class Engine:
         if self._scout is None:
             beta = EXPLORE if beta is None else beta
             self._scout = Scout(self.domain, model.assumptions, beta)
-        self._scout.learn(self._in_model(self.told[self._scout.n_readings :], model.units))
+        self._scout.learn(self._in_model(self.told[self._scout.n_readings :], model))
         return self._scout
 
     # --- inside --------------------------------------------------------------------------------
@@ -226,11 +222,11 @@ class Engine:
         plan = self.plan
         return plan.draws() is None or plan.draws() != plan.draws(n_readings=self.n_readings)
 
-    def _in_model(self, readings: Sequence[Reading], units: Units) -> list[Reading]:
-        """Readings as the algorithm is told them."""
-        is_redrawn = self._is_redrawn
+    def _in_model(self, readings: Sequence[Reading], model: Model) -> list[Reading]:
+        """Readings as an algorithm with this model is told them."""
+        units, lam, is_redrawn = model.units, model.assumptions.lam, self._is_redrawn
         return [
-            replace(each, y=units.to_model(each.y), drawn=None if is_redrawn else each.drawn)
+            replace(each, y=units.to_model(each.y), lam=lam, drawn=None if is_redrawn else each.drawn)
             for each in readings
         ]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
-from unbribable.decision.fast_slow import FastSlowGPUCB
-from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
-from unbribable.decision.layered import LayeredGPUCB
+from unbribable.decision.policies.fast_slow import FastSlowGPUCB
+from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.model import checks
 from unbribable.model.box import Box
 from unbribable.model.domain import Grid

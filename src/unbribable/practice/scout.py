@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbribable.decision.avoid import is_among
-from unbribable.decision.gp_ucb import GPUCB
-from unbribable.decision.history import Past, learn_history
-from unbribable.decision.learner import AssumptionsRefuted
+from unbribable.decision.ahead import is_among
+from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.decision.policies.gp_ucb import GPUCB
 from unbribable.decision.proposal import Reading
 from unbribable.decision.suspects import flagged
 from unbribable.model.box import Box
@@ -62,15 +61,13 @@ class Scout:
             self._player = self._new_player()
             kept = held([each for each in self._readings[:bulk] if each.t not in left_out])
             if kept:
-                numbered = enumerate(kept, 1)  # without gaps: the player waits for open rounds
-                learn_history(self._player, [Past(t, one.u, one.y) for t, one in numbered])
+                self._player.learn([self._numbered(each, t) for t, each in enumerate(kept, 1)])
             n = bulk
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AssumptionsRefuted)  # it allows for no corruption at all
             for each in self._readings[n:]:
                 if each.t not in self._left_out:
-                    x = self._player.candidates.x_of(each.u)
-                    self._player.learn(self._player.t + 1, x, each.y)
+                    self._player.learn(self._numbered(each, self._player.t + 1))
 
     def choose(self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats] = ()) -> Floats:
         """The point of round t, as the kernel sees it.
@@ -119,6 +116,10 @@ class Scout:
         points, y = np.array([each.u for each in readings]), np.array([each.y for each in readings])
         most = int(LARGEST_SHARE * n)
         return frozenset(readings[k].t for k in flagged(points, y, self._assumptions)[:most])
+
+    def _numbered(self, reading: Reading, t: int) -> Reading:
+        """The same under a number without gaps: the player would wait for the rounds left out."""
+        return replace(reading, t=t, drawn="main", lam=self._assumptions.lam, chosen_by="scout")
 
     def _new_player(self) -> GPUCB:
         return GPUCB(self._domain, self._assumptions, beta=self._beta)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.draws import Seed
-from unbribable.decision.fast_slow import FastSlowGPUCB
-from unbribable.decision.gp_ucb import GPUCB, RobustGPUCB
-from unbribable.decision.layered import LayeredGPUCB
 from unbribable.decision.options import Options
 from unbribable.decision.player import Player, check_player
+from unbribable.decision.policies.fast_slow import FastSlowGPUCB
+from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid

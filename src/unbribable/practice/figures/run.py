@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm, AssumptionsRefuted
-from unbribable.decision.recommend import Guarantee, Recommendation
+from unbribable.decision.recommend import Guarantee, Recommendation, trusted
 from unbribable.decision.suspects import NOISE_FLOOR, Suspect, prior_var_of
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
@@ -68,7 +68,7 @@ class Run:
     @property
     def guarantee(self) -> Guarantee:
         """Whom to trust by default."""
-        return self.algorithm._trusted(None, None)
+        return trusted(self.algorithm)[0]
 
     def estimate(self, U: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of f at U, (k, d), by the readings that do not look like lies.

@@ -1,4 +1,4 @@
-"""Points that a choice avoids: those that gave no reading, and what is closer to them than to one."""
+"""What a choice reckons with besides the readings: pending queries, and points to avoid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from unbribable.model.checks import Bools, Floats
+from unbribable.model.expected import Expected
 from unbribable.model.kernels import Kernel
+from unbribable.model.posterior import Posterior
 
 CLOSE = 0.9
 """Correlation from which on a point is close to another."""
@@ -42,6 +44,46 @@ class Avoided:
         if among is not None:
             masks.insert(0, is_free & among)
         return next((mask for mask in masks if mask.any()), among)
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """Pending queries and points to avoid, as one instance sees them.
+
+    After the pending queries, whose values are unknown, sigma will be smaller. The width in the choice
+    shrinks by the same factor, so that several pending queries spread out. Intervals stay as they are.
+    """
+
+    expected: Expected | None = None
+    """The pending queries, if any."""
+    shrink: Floats | float = 1.0
+    """Factor of the width at the candidates: what they will leave of sigma."""
+    avoided: Avoided | None = None
+    """The points to avoid, if any."""
+    X: Floats | None = None
+    """The candidates."""
+
+    @classmethod
+    def of(cls, posterior: Posterior, pending: Sequence[Floats], avoid: Sequence[Floats]) -> "Ahead":
+        """For an instance with this belief; points as the kernel sees them, (d,) each."""
+        avoided, expected = None, None
+        if len(avoid):
+            read = posterior.X[posterior.u]
+            avoided = Avoided(np.array(avoid), read, posterior.kernel)
+        if len(pending):
+            expected = Expected(posterior, np.array(pending))
+        shrink = 1.0 if expected is None else expected.shrink_of_candidates()
+        return cls(expected, shrink, avoided, posterior.X)
+
+    def allowed(self, values: Floats, among: Bools | None = None) -> Floats:
+        """The values of the candidates, -inf where one is not in `among` or to be avoided."""
+        if self.avoided is not None and self.X is not None:
+            among = self.avoided.allowed(self.X, among)
+        return values if among is None else np.where(among, values, -np.inf)
+
+
+NOTHING = Ahead()
+"""Nothing is pending, and no point to be avoided."""
 
 
 def is_among(U: Floats, points: Sequence[Floats] | Floats) -> Bools:

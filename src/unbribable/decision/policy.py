@@ -1,0 +1,87 @@
+"""What makes an algorithm that algorithm: who is drawn, plays and learns, and whom to trust."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from unbribable.decision.instance import Instance
+from unbribable.decision.options import Options
+from unbribable.decision.recommend import Guarantee, Level
+from unbribable.decision.rule import Play
+from unbribable.model.checks import Bools
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.budgets import Budget, Draws
+
+if TYPE_CHECKING:
+    from unbribable.decision.choice import Choice
+
+
+class Policy(ABC):
+    """Abstract. Holds changing state: the instances, and what was concluded from them.
+
+    A policy is given the instances anew each time the readings are learned from the beginning, and
+    concludes the same from the same readings.
+    """
+
+    draws: Draws
+    """Which instance a round's draw may name, with the probability; the same in every round."""
+    budgets: Mapping[str, Budget]
+    """The instances by label: what each allows for."""
+    parameters: Mapping[str, Any]
+    """What was chosen besides domain, assumptions and options: a saved state is recognised by it."""
+    instances: Mapping[str, Instance]
+    detected: int | None = None
+    """The round whose reading gave corruption away."""
+    maximisers: Bools | None = None
+    """Potential maximisers of each level, (n_levels, n)."""
+    safe_up_to: float | None = None
+    """Where the corruption is unknown: the largest one that bounds allow for."""
+
+    def __init__(self, assumptions: Assumptions, options: Options) -> None:
+        if not isinstance(assumptions, Assumptions):
+            raise TypeError(f"assumptions must be Assumptions, got assumptions={assumptions!r}")
+        self.assumptions = assumptions
+        self.options = options
+
+    def begin(self, instances: Mapping[str, Instance], n: int) -> None:
+        """As before the first reading: new instances, on n candidates."""
+        self.instances = instances
+        self.detected = None
+
+    @abstractmethod
+    def plays(self, choice: "Choice") -> list[Play]:
+        """What is played in round `choice.t`: one for each of `draws`, or one if the draw is idle."""
+
+    @abstractmethod
+    def learner_of(self, drawn: str) -> str | None:
+        """To whom a reading belongs now, if the draw names `drawn`; None: nobody."""
+
+    @abstractmethod
+    def learners(self, label: str) -> tuple[Instance, ...]:
+        """The instances that learn from a reading that belongs to `label`."""
+
+    @abstractmethod
+    def is_refuted(self) -> bool:
+        """Whether bounds that can only fail with an assumption have failed."""
+
+    @abstractmethod
+    def trust(self, threat: str | None, C: float | None) -> Guarantee:
+        """Whom to trust against the threat (the default one if None) with corruption C."""
+
+    def after(self, labels: Sequence[str], t: int) -> None:
+        """Conclude from new bounds of these instances; the last reading told is that of round t."""
+
+    def grown(self, n: int) -> None:
+        """Conclude from further candidates, n in all, which the instances have taken in."""
+
+    def learner_again(self, learner: str | None) -> str | None:
+        """To whom a reading told after the refutation belongs, once another one was retracted."""
+        return learner
+
+    def levels(self, i: int) -> tuple[Level, ...]:
+        """The certificate of candidate i for every corruption, where it is unknown."""
+        return ()
+
+    def notes(self, t: int) -> list[str]:
+        """What else there is to say after t rounds."""
+        return []
