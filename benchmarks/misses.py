@@ -166,11 +166,11 @@ def judged(played: Play, words: dict[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ub.AssumptionsRefuted)
         for told in own.told:
-            engine.tell(told.t, told.x, told.y, engine.drawn(told.t), told.is_foreign)
-        best, algorithm = advise(engine), engine.algorithm
+            engine.tell(told.t, own.x_of(told.u), told.y, engine.drawn(told.t), told.chosen_by)
+        best, algorithm = advise(engine), engine.judge()
     assert best is not None
     assert algorithm is not None
-    units, is_stated = engine.units, best.regret_bound is not None
+    units, is_stated = engine.fit().judge.units, best.regret_bound is not None
     truth, value = f(algorithm.candidates.coordinates), float(f(best.x[None])[0])
     bounds = algorithm._bounds(algorithm._trusted(None, None))
     lower = units.center + units.scale * np.maximum(bounds.lower, -bounds.B0)

@@ -148,11 +148,10 @@ def budgets_of(result: ub.Result) -> tuple[float, float]:
     engine = Engine(result.engine.domain, result.engine.plan, result.engine.seed)
     budgets = []
     for told in result.engine.told:
-        engine.tell(told.t, told.x, told.y)
-        if engine.assumptions is not None:
-            budgets.append(
-                ALLOWED * engine.plan.n_rounds * engine.assumptions.c_max * engine.units.scale
-            )
+        engine.tell(told.t, engine.x_of(told.u), told.y)
+        if engine.is_ready:
+            cap = engine.fit().judge.assumptions.c_max * engine.fit().scale
+            budgets.append(ALLOWED * engine.plan.n_rounds * cap)
     return min(budgets), budgets[-1]
 
 

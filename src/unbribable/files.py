@@ -13,20 +13,18 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 @contextlib.contextmanager
-def written(path: str | Path, *, is_private: bool = False) -> Iterator[IO[bytes]]:
+def written(path: str | os.PathLike[str], *, is_private: bool = False) -> Iterator[IO[bytes]]:
     """A file to write to, which takes its name when the block is left: the old file or the new one.
 
-    Its bytes are on the disk before it gets the name, and the name is before this returns.
+    Its bytes are on the disk before it gets the name, and the name is before this returns. A link is
+    followed. An OSError names the path as given, on a full disk too, and nothing is left behind.
 
     Args:
         path: The name.
         is_private: Whether its owner alone may read it, from the first byte on.
-
-    Raises:
-        OSError: It names the path, on a full disk too; nothing is left behind.
     """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    target = Path(path).resolve()
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     try:
         mode = 0o600 if is_private else 0o666
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
@@ -34,8 +32,8 @@ def written(path: str | Path, *, is_private: bool = False) -> Iterator[IO[bytes]
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync(path.parent)
+        temporary.replace(target)
+        _sync(target.parent)
     except BaseException as error:
         with contextlib.suppress(OSError):  # what went wrong first is what matters
             temporary.unlink(missing_ok=True)

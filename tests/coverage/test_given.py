@@ -68,9 +68,8 @@ def test_with_kernel_noise_and_norm_given_f_is_inside_the_bounds(
             **words,
         )
         assert run.regret_bound is not None, "all that was given is true"
-        assert run.engine.algorithm is not None
-        main, units = run.engine.algorithm.instances["main"], run.engine.units
-        truth = f(run.engine.algorithm.candidates.coordinates)
+        main, units = run.engine.judge().instances["main"], run.engine.fit().judge.units
+        truth = f(run.engine.judge().candidates.coordinates)
         model = (truth - units.center) / units.scale
         assert np.all((main.lcb_bar - 1e-9 <= model) & (model <= main.ucb_bar + 1e-9))
         value = float(f(np.asarray(run.x)[None])[0])

@@ -79,4 +79,6 @@ def engine_of(sampler, study):
 def learned(sampler, study):
     """Numbers of the trials that were learned, and of those that count as chosen by the user."""
     engine = engine_of(sampler, study)
-    return [each.t - 1 for each in engine.told], [each.t - 1 for each in engine.told if each.is_foreign]
+    return [each.t - 1 for each in engine.told], [
+        each.t - 1 for each in engine.told if each.chosen_by == "user"
+    ]

@@ -22,7 +22,7 @@ def test_a_tenth_of_all_trials_may_be_lies_those_there_before_included(
     study, ours = new_study(sampler()), sampler()
     added(study, n_before)
     study.optimize(objective, n_after)
-    algorithm = engine_of(ours, study).algorithm
+    algorithm = engine_of(ours, study).judge()
     assert pytest.approx(0.1 * (40 + n_before) * algorithm.assumptions.c_max, rel=1e-12) == algorithm.C
 
 
@@ -32,13 +32,13 @@ def test_trials_that_come_later_count_too_whenever_it_is_asked() -> None:
     following = sampler(**words)
     study = new_study(following)
     study.optimize(objective, 2)
-    assert engine_of(following, study).algorithm.T == 6
+    assert engine_of(following, study).judge().T == 6
     added(study, 20)
     study.optimize(objective, 2)
     asked_before, asked_now = engine_of(following, study), engine_of(sampler(**words), study)
-    assert asked_before.algorithm.T == asked_now.algorithm.T == 26
+    assert asked_before.judge().T == asked_now.judge().T == 26
     learned = [
-        [(each.t, each.learner) for each in engine.algorithm.readings]
+        [(each.t, each.learner) for each in engine.judge().readings]
         for engine in (asked_before, asked_now)
     ]
     assert learned[0] == learned[1]

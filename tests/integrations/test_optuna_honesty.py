@@ -193,7 +193,7 @@ def test_a_point_gives_the_draw_away_exactly_where_this_is_said():
                 u = (np.array([one.params["x"]]) + 2.0) / 4.0
                 spy.tell(one.number + 1, u, one.value, one.system_attrs[INSTANCE])
             t = trial.number + 1
-            points = {label: spy.ask(t, label).u[0] for label, _ in spy.algorithm.draws}
+            points = {label: spy.ask(t, label).u[0] for label, _ in spy.judge().draws}
             u = (trial.params["x"] + 2.0) / 4.0
             n += len([label for label, point in points.items() if abs(point - u) < 1e-6]) == 1
             study.tell(trial, f(trial.params["x"]))
@@ -210,7 +210,7 @@ def test_an_instance_that_somebody_has_written_is_said_and_the_seed_counts(words
     study.optimize(objective, n_trials=3)
     trial = study.ask(X)
     drawn = study.sampler._agreed(study).drawn(3)
-    (other,) = [label for label, _ in engine_of(study.sampler, study).algorithm.draws if label != drawn][
+    (other,) = [label for label, _ in engine_of(study.sampler, study).judge().draws if label != drawn][
         :1
     ]
     study._storage.set_trial_system_attr(trial._trial_id, INSTANCE, other)

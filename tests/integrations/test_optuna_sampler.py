@@ -215,7 +215,8 @@ def test_a_value_too_large_is_not_learned_and_reported(value):
         study.tell(study.ask(X), 0.2)
     assert learned(study.sampler, study)[0] == [0, 2]
     first, *others = study.sampler.suspects(study)
-    assert (first.number, first.y, first.is_flagged) == (1, value, True)
+    assert (first.number, first.t, first.y, first.is_flagged) == (1, 2, value, True)
+    assert first.to_dict().keys() == others[0].to_dict().keys() >= {"number", "params", "evidence"}
     assert "beyond +-1e+150" in first.evidence[0]
     assert sorted(other.number for other in others) == [0, 2]
 
@@ -253,7 +254,7 @@ def test_a_partly_fixed_trial_is_learned_where_it_was_read():
     assert trial.params["n"] == 4
     study.tell(trial, 0.3)
     with study.sampler._looked_at(study) as (_, engine, parameters):
-        assert parameters.decode(engine.told[-1].x) == pytest.approx(trial.params)
+        assert parameters.decode(engine.told[-1].u) == pytest.approx(trial.params)
 
 
 def test_an_interrupt_while_learning_leaves_nothing_half_learned(monkeypatch):
@@ -378,6 +379,7 @@ def test_several_objectives_are_refused():
         ({"reveal": "after", "seed": 2**63}, ValueError, r"seed must be at least 2\*\*64"),
         ({"seed": -1}, ValueError, "seed must be >= 0"),
         ({"search_space": {}}, ValueError, "must hold at least one parameter"),
+        ({"direction": "minimize"}, TypeError, "keywords must be among"),
         ({"search_space": {"x": (0, 1)}}, TypeError, "x must have a float, int or categorical"),
         ({"search_space": {"x": IntDistribution(0, 2**60)}}, ValueError, "values"),
         ({"search_space": {"x": OBJECTS}}, TypeError, "choices in search_space must be text, numbers"),

@@ -87,6 +87,9 @@ def test_with_names_f_gets_a_dict_of_plain_values_and_the_best_is_found() -> Non
         np.testing.assert_allclose(encoding.encode(trial.params), trial.x, rtol=0.0, atol=1e-12)
     assert mixed(run.x) > 0.4
     assert run.x["kind"] == "b"
+    assert run.recommendation is not None
+    assert run.recommendation.params == run.x, "the answer and the suspects speak in names too"
+    assert all(one.params == run.trials[one.t - 1].params for one in run.suspects)
 
 
 @pytest.mark.parametrize(

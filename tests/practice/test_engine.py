@@ -8,9 +8,10 @@ import pytest
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, answer_of
 from unbribable.decision.draws import Seed
+from unbribable.decision.proposal import Query
 from unbribable.practice import fitted as module
 from unbribable.practice.advice import advise, doubt
-from unbribable.practice.engine import Asked, Engine, last_fit_point
+from unbribable.practice.engine import Engine, last_fit_point
 from unbribable.practice.fit import Fit
 from unbribable.practice.fitted import thinned
 from unbribable.practice.plan import Plan
@@ -34,7 +35,7 @@ def made(name: str, seed: int = 3) -> Engine:
     return Engine(words.pop("domain"), Plan(N_ROUNDS, **words), seed)
 
 
-def play(engine: Engine, n_rounds: int = N_ROUNDS) -> list[tuple[Asked, float]]:
+def play(engine: Engine, n_rounds: int = N_ROUNDS) -> list[tuple[Query, float]]:
     """Ask and tell by turns. Given assumptions get a smaller lie: theirs is not cut."""
     lies = {5: 1e6, 9: -1.5} if engine.plan.assumptions is None else {5: 1.5}
     f, rounds = Scripted(script=lies), []
@@ -45,12 +46,12 @@ def play(engine: Engine, n_rounds: int = N_ROUNDS) -> list[tuple[Asked, float]]:
     return rounds
 
 
-def tell_all(engine: Engine, rounds: list[tuple[Asked, float]]) -> None:
+def tell_all(engine: Engine, rounds: list[tuple[Query, float]]) -> None:
     for asked, y in rounds:
         engine.tell(asked.t, asked.x, y, asked.drawn)
 
 
-def assert_same_point(one: Asked, other: Asked) -> None:
+def assert_same_point(one: Query, other: Query) -> None:
     """Bit for bit."""
     np.testing.assert_array_equal(one.u, other.u)
     np.testing.assert_array_equal(one.x, other.x)
@@ -88,7 +89,7 @@ def test_looking_at_anything_changes_nothing(name: str) -> None:
     quiet, loud, f = made(name), made(name), Scripted(script={5: 1.5})
     for t in range(1, 10):
         loud.ask(t + 5)
-        loud.ask(t, others=[np.array([0.5]), np.array([0.25])])
+        loud.ask(t, pending=[np.array([0.5]), np.array([0.25])])
         if loud.told:
             advise(loud)
             doubt(loud)
@@ -106,7 +107,7 @@ def test_points_pending_elsewhere_are_left_to_others(name: str) -> None:
     engine = made(name)
     play(engine, 8)
     alone = engine.ask(9)
-    beside = engine.ask(9, others=[alone.u])
+    beside = engine.ask(9, pending=[alone.u])
     assert np.abs(beside.u - alone.u).max() > 1e-3
 
 
@@ -152,12 +153,14 @@ def test_on_a_grid_the_design_reads_the_nearest_candidates() -> None:
 def test_the_model_comes_with_the_last_reading_of_the_design() -> None:
     engine, f = Engine(BOX, Plan(40), 0), Scripted()
     for t in range(1, 7):
-        assert engine.assumptions is engine.algorithm is engine.scout is None
+        assert not engine.is_ready
+        for method in (engine.fit, engine.judge, engine.scout):
+            with pytest.raises(RuntimeError, match=f"6 readings of the initial design, got {t - 1}"):
+                method()
         engine.tell(t, engine.ask(t).x, f([0.1 * t]))
     assert engine.n_design == 6
-    assert engine.assumptions is not None
-    assert engine.algorithm is not None
-    assert engine.scout is not None
+    assert engine.is_ready
+    assert len(engine.judge().readings) == engine.scout().n_readings == 6
 
 
 # --- the schedule of fits ------------------------------------------------------------------------
@@ -200,8 +203,8 @@ def test_the_engine_fits_at_these_points_and_no_others(monkeypatch: pytest.Monke
     engine = Engine(GRID, Plan(200), 0)
     for t in range(1, 90):
         engine.tell(t, GRID.points[t % 21], 0.1)
-        assert (engine.assumptions is None) == (t < 6)
-        assert engine.units.scale == (1.0 if t < 6 else calls[-1])
+        assert engine.is_ready == (t >= 6)
+        assert t < 6 or engine.fit().scale == calls[-1]
     assert calls == [*range(6, 65), 72, 81]
 
 
@@ -210,7 +213,7 @@ def test_catching_up_costs_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(GRID, Plan(200), 0)
     for t in range(1, 90):
         engine.tell(t, GRID.points[t % 21], 0.1)
-    assert engine.assumptions is not None
+    engine.fit()
     assert calls == [81]
 
 
@@ -218,7 +221,7 @@ def test_given_assumptions_are_never_fitted(monkeypatch: pytest.MonkeyPatch) -> 
     calls = counted_fits(monkeypatch)
     engine = made("given, a number")
     play(engine)
-    assert engine.assumptions is ASSUMED
+    assert engine.fit().judge.assumptions is ASSUMED
     assert calls == []
 
 
@@ -259,7 +262,7 @@ def test_slow_is_drawn_with_one_over_c_in_the_units_of_the_model() -> None:
     assert fitted.drawn(1) is None
     play(fitted, 9)
     for engine in (given, fitted):
-        p = min(1.0, engine.units.scale / 2.0)
+        p = min(1.0, engine.fit().scale / 2.0)
         for t in range(1, 30):
             assert engine.drawn(t) == ("slow" if Seed.of(3).uniform(t) < p else "fast")
 
@@ -278,8 +281,7 @@ def test_a_draw_that_was_recorded_is_kept() -> None:
     for label in labels:
         assert engine.ask(4, drawn=label).drawn == label
     engine.tell(4, GRID.points[3], 0.1, labels[-1])
-    assert engine.algorithm is not None
-    assert engine.algorithm.readings[-1].learner == labels[-1]
+    assert engine.judge().readings[-1].learner == labels[-1]
 
 
 def test_without_a_seed_every_engine_has_its_own() -> None:
@@ -307,7 +309,8 @@ def test_a_reading_that_was_cut_is_judged_by_what_was_told() -> None:
     """The words, the value, the residual and the score are of the raw reading."""
     engine = made("fitted")
     rounds = play(engine)
-    low, high = engine.units.interval(-engine.units.limit, engine.units.limit)
+    units = engine.fit().judge.units
+    low, high = units.interval(-units.limit, units.limit)
     cut = [asked.t for asked, y in rounds if not low <= y <= high]
     assert 5 in cut
     for suspect in doubt(engine):
@@ -332,10 +335,9 @@ def test_fast_and_slow_are_drawn_anew_when_a_fit_changes_the_share_of_slow(
         noted.add(asked.drawn)
         x = float(asked.u[0])
         engine.tell(t, asked.x, float(np.exp(-(((x - 0.37) / 0.1) ** 2)) * (1.0 + 0.3 * t)), asked.drawn)
-    assert engine.algorithm is not None
     assert "fast" in noted
-    assert engine.algorithm.draws == (("slow", 1.0),), "else this tests nothing"
-    assert {reading.learner for reading in engine.algorithm.readings} <= {"slow", "all"}
+    assert engine.judge().draws == (("slow", 1.0),), "else this tests nothing"
+    assert {reading.learner for reading in engine.judge().readings} <= {"slow", "all"}
 
 
 @pytest.mark.parametrize("kernel", [ub.Linear(10.0)])

@@ -16,6 +16,7 @@ import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, Scripted, answer_of, assert_same_run, wave
 from unbribable.decision.instance import Instance
 from unbribable.practice.engine import Engine
+from unbribable.practice.fitted import Fitted
 
 
 class Tensor:
@@ -109,8 +110,7 @@ def test_a_failed_evaluation_is_recorded_with_its_reason_and_nothing_is_learned(
             engine.lose(trial.number)
         else:
             engine.tell(trial.number, trial.x, trial.y, trial.instance)
-    assert engine.algorithm is not None
-    assert answer_of(engine.algorithm.recommend()) == answer_of(run.recommendation)
+    assert answer_of(engine.judge().recommend()) == answer_of(run.recommendation)
     assert "if none of the 2 missing readings is missing because of its value" in run.guarantee
     assert "failed: 2" in run.summary()
 
@@ -251,7 +251,7 @@ def test_the_initial_design_goes_on_where_an_evaluation_fails() -> None:
     seen: list[bool] = []
 
     def see(result: ub.Result, trial: ub.Trial) -> None:
-        seen.append(result.engine.algorithm is None)
+        seen.append(not result.engine.is_ready)
 
     with pytest.warns(RuntimeWarning, match="round 2 failed"):
         ub.maximize(f, BOX, 20, seed=3, callbacks=[see, lambda result, trial: trial.number == 8])
@@ -397,7 +397,7 @@ def test_a_run_that_was_not_interrupted_says_so() -> None:
     ("owner", "name", "k", "words"),
     [
         pytest.param(Instance, "learn", 7, GIVEN, id="while learning"),
-        pytest.param(Engine, "_fit", 2, {"domain": BOX, "seed": 1}, id="while fitting"),
+        pytest.param(Fitted, "__init__", 2, {"domain": BOX, "seed": 1}, id="while fitting"),
     ],
 )
 def test_control_c_while_choosing_returns_the_answer_to_the_readings_so_far(

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
-from unbribable.practice.figures.belief import MAX_SLICES, axes_of, belief, believed
-from unbribable.practice.figures.data import history, suspect_rows
+from unbribable.practice.figures.belief import MAX_SLICES, axes_of, belief, section
+from unbribable.practice.figures.marks import window
 from unbribable.practice.figures.plots import plot_history, plot_posterior, plot_suspects
-from unbribable.practice.figures.run import Estimate, band_label, band_note, run_of, window
+from unbribable.practice.figures.run import against, band_label, band_note, history, run_of
 
 LIES = {12: 1.9, 17: -1.1}
 MIXED = {"rate": ub.Real(1e-4, 1.0, log=True), "n": ub.Whole(1, 6), "kind": ["a", "b", "c"], "one": [7]}
@@ -80,43 +80,42 @@ def algorithm_on(domain, f, n=12, kind=ub.RobustGPUCB, **words):
 
 
 def test_the_naive_line_is_the_running_maximum_or_minimum(line, line_down):
-    up, down = history(line, n_checks=2), history(line_down, n_checks=2)
-    assert up.naive.tolist() == np.maximum.accumulate([trial.y for trial in line.trials]).tolist()
-    assert down.naive.tolist() == np.minimum.accumulate([trial.y for trial in line_down.trials]).tolist()
-    assert up.naive[-1] == line.naive.y
-    assert down.naive[-1] == line_down.naive.y
+    up, down = run_of(line).naive_so_far, run_of(line_down).naive_so_far
+    assert up.tolist() == np.maximum.accumulate([trial.y for trial in line.trials]).tolist()
+    assert down.tolist() == np.minimum.accumulate([trial.y for trial in line_down.trials]).tolist()
+    assert up[-1] == line.naive.y
+    assert down[-1] == line_down.naive.y
 
 
 def test_a_history_is_what_the_result_said_then(line):
     past = history(line, n_checks=5)
-    assert len(past.rounds) == 5
-    assert past.rounds[-1] == 24
+    assert len(past) == 5
+    assert past[-1].t == 24
     for k in (1, 4):
-        then = line.at(int(past.rounds[k])).recommendation
-        assert (past.lower[k], past.upper[k]) == (then.lower, then.upper)
-        assert past.x[k].tolist() == then.x.tolist()
+        then = line.at(past[k].t).recommendation
+        assert (past[k].lower, past[k].upper) == (then.lower, then.upper)
+        assert past[k].x.tolist() == then.x.tolist()
 
 
 def test_a_lie_lifts_the_naive_line_for_good_and_not_the_estimate(line):
-    past = history(line)
-    assert past.naive[-1] > 1.5
-    assert past.mean[-1] == pytest.approx(truth(line.x), abs=0.15)
-    assert past.lower[-1] <= past.mean[-1] <= past.upper[-1]
+    last = history(line)[-1]
+    assert run_of(line).naive_so_far[-1] > 1.5
+    assert last.mean == pytest.approx(truth(line.x), abs=0.15)
+    assert last.lower <= last.mean <= last.upper
 
 
 def test_failed_evaluations_are_in_the_history_and_in_no_line(mixed):
-    past = history(mixed, n_checks=3)
-    failed = [trial.number for trial in mixed.trials if trial.y is None]
-    assert past.failed.tolist() == failed != []
-    assert not set(failed) & set(past.run.readings.ids.tolist())
-    assert len(past.naive) + len(failed) == len(mixed.trials)
+    failed = [trial.t for trial in mixed.trials if trial.y is None]
+    marks = {one.get_label(): one.get_xdata().tolist() for one in plot_history(mixed).axes[0].lines}
+    assert marks["failed evaluation"] == failed != []
+    assert not set(failed) & set(marks["reading"])
+    assert len(run_of(mixed).naive_so_far) + len(failed) == len(mixed.trials)
 
 
 def test_the_history_of_a_design_that_was_not_finished_is_its_end():
     result = ub.maximize(lambda x: float(x.sum()), [(0.0, 1.0)] * 2, 9, n_init=9, seed=0).at(3)
-    past = history(result)
-    assert past.rounds.tolist() == [3]
-    assert past.lower[0] == result.lower
+    (only,) = history(result)
+    assert (only.t, only.lower) == (3, result.lower)
 
 
 # --- suspects ------------------------------------------------------------------------------------
@@ -124,21 +123,22 @@ def test_the_history_of_a_design_that_was_not_finished_is_its_end():
 
 def test_the_flagged_readings_are_those_of_the_result(line):
     flagged = {suspect.t for suspect in line.suspects if suspect.is_flagged}
-    readings = run_of(line).readings
+    run = run_of(line)
     assert flagged == {12, 17}
-    assert set(readings.ids[readings.is_flagged].tolist()) == flagged
-    rows = suspect_rows(line, 6)
-    assert [row.id for row in rows] == [suspect.t for suspect in line.suspects[:6]]
-    assert {row.id for row in rows if row.is_flagged} == flagged
-    assert all(row.words.endswith("not flagged") == (not row.is_flagged) for row in rows)
-    assert [row.y for row in rows] == [line.trials[row.id - 1].y for row in rows]
+    assert set(run.rounds[run.is_flagged].tolist()) == flagged
+    assert [one.t for one in run.suspects] == [one.t for one in line.suspects]
+    for one in run.suspects:
+        assert against(one).endswith("not flagged") == (not one.is_flagged)
+        assert all(evidence in against(one) for evidence in one.evidence)
+        assert one.y == line.trials[one.t - 1].y
 
 
 def test_there_are_no_more_rows_than_readings():
     algorithm = algorithm_on(ub.Grid([[0.0], [1.0]]), truth, n=3, C=1.0)
-    assert len(suspect_rows(algorithm)) == 3
+    assert len(plot_suspects(algorithm).axes[0].get_yticks()) == 3
+    assert len(plot_suspects(algorithm, 2).axes[0].get_yticks()) == 2
     with pytest.raises(ValueError, match="k must be >= 1, got k=0"):
-        suspect_rows(algorithm, 0)
+        plot_suspects(algorithm, 0)
 
 
 # --- belief --------------------------------------------------------------------------------------
@@ -146,21 +146,21 @@ def test_there_are_no_more_rows_than_readings():
 
 def test_the_estimate_is_the_posterior_of_the_readings_that_are_not_flagged(line):
     run = run_of(line)
-    kept = run.readings.x[~run.readings.is_flagged], run.readings.y[~run.readings.is_flagged]
+    kept = run.U[~run.is_flagged], run.y[~run.is_flagged]
     U = np.array([[0.1], [0.5]])
     kernel = run.algorithm.assumptions.kernel
     K = 4.0 * kernel(kept[0], kept[0]) + 0.05**2 * np.eye(len(kept[1]))  # prior sd: B0 = 2
     cross = 4.0 * kernel(kept[0], U)
-    mean, sd = Estimate(run).at(U)
+    mean, sd = run.estimate(U)
     assert mean == pytest.approx(cross.T @ np.linalg.solve(K, kept[1]), abs=1e-8)
     var = 4.0 - np.einsum("ij,ij->j", cross, np.linalg.solve(K, cross))
     assert sd == pytest.approx(np.sqrt(var), abs=1e-6)
 
 
 def test_the_interval_contains_the_estimate_and_the_truth(line):
-    (only,) = belief(line, truth=truth).lines
-    band = only.band
-    assert only.axis.values[[0, -1]].tolist() == [0.0, 1.0]
+    (only,) = belief(line, truth=truth).sections
+    band = only
+    assert only.axes[0].values[[0, -1]].tolist() == [0.0, 1.0]
     assert np.all((band.lower <= band.mean) & (band.mean <= band.upper))
     assert np.all((band.lower <= only.truth) & (only.truth <= band.upper))
     low, high = band.near
@@ -169,20 +169,20 @@ def test_the_interval_contains_the_estimate_and_the_truth(line):
 
 def test_the_interval_at_a_candidate_is_not_narrower_than_the_recommended_one(line):
     known = belief(line)
-    assert known.x.tolist() == line.recommendation.x.tolist()
-    assert known.at_x.lower[0] <= line.lower + 1e-9
-    assert known.at_x.upper[0] >= line.upper - 1e-9
+    assert known.u.tolist() == line.recommendation.x.tolist()
+    assert known.at_u.lower <= line.lower + 1e-9
+    assert known.at_u.upper >= line.upper - 1e-9
 
 
 def test_minimising_shows_the_mirror_image_in_the_users_units(line, line_down):
     up, down = belief(line), belief(line_down)
-    assert down.run.readings.y.tolist() == [trial.y for trial in line_down.trials]
-    assert down.run.readings.y == pytest.approx(-up.run.readings.y)
-    (one,), (other,) = up.lines, down.lines
-    assert other.band.mean == pytest.approx(-one.band.mean, abs=1e-9)
-    assert other.band.lower == pytest.approx(-one.band.upper, abs=1e-9)
-    assert other.band.upper == pytest.approx(-one.band.lower, abs=1e-9)
-    assert up.run.readings.naive == down.run.readings.naive
+    assert down.run.y.tolist() == [trial.y for trial in line_down.trials]
+    assert down.run.y == pytest.approx(-up.run.y)
+    (one,), (other,) = up.sections, down.sections
+    assert other.mean == pytest.approx(-one.mean, abs=1e-9)
+    assert other.lower == pytest.approx(-one.upper, abs=1e-9)
+    assert other.upper == pytest.approx(-one.lower, abs=1e-9)
+    assert up.run.naive == down.run.naive
 
 
 def test_a_fitted_run_is_shown_in_the_users_units():
@@ -191,21 +191,21 @@ def test_a_fitted_run_is_shown_in_the_users_units():
         lambda x: 500.0 + 40.0 * truth(x) + rng.standard_normal(), [(0.0, 1.0)], 16, seed=0
     )
     known = belief(result)
-    (only,) = known.lines
-    near = np.interp(result.x[0], only.axis.values, only.band.mean)
+    (only,) = known.sections
+    near = np.interp(result.x[0], only.axes[0].values, only.mean)
     assert near == pytest.approx(500.0 + 40.0 * truth(result.x), abs=5.0)
     assert "the fitted model is right" in band_note(known.run)
 
 
 def test_named_parameters_have_axes_of_their_own_kind(mixed):
     known = belief(mixed)
-    rate, n, kind = (one.axis for one in known.lines)  # "one" has one value: no axis
+    rate, n, kind = (one.axes[0] for one in known.sections)  # "one" has one value: no axis
     assert (rate.name, rate.is_log, rate.is_points, rate.options) == ("rate", True, False, None)
     assert rate.values[[0, -1]].tolist() == [1e-4, 1.0]
     assert (n.values.tolist(), n.is_points) == ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], True)
     assert (kind.values.tolist(), kind.options) == ([0.0, 1.0, 2.0], ("a", "b", "c"))
     for k, trial in enumerate(trial for trial in mixed.trials if trial.y is not None):
-        x = known.run.readings.x[k : k + 1]
+        x = known.run.U[k : k + 1]
         assert rate.positions(x)[0] == pytest.approx(trial.params["rate"])
         assert n.positions(x)[0] == trial.params["n"]
         assert kind.options[int(kind.positions(x)[0])] == trial.params["kind"]
@@ -214,35 +214,35 @@ def test_named_parameters_have_axes_of_their_own_kind(mixed):
 def test_slices_go_through_the_point_asked_for(mixed):
     at = {"rate": 1e-4, "n": 5, "kind": "b", "one": 7}
     known = belief(mixed, at=at)
-    rate, n, kind = known.lines
-    here = known.at_x.mean[0]
-    assert rate.band.mean[0] == pytest.approx(here)
-    assert n.band.mean[4] == pytest.approx(here)
-    assert kind.band.mean[1] == pytest.approx(here)
+    rate, n, kind = known.sections
+    here = known.at_u.mean
+    assert rate.mean[0] == pytest.approx(here)
+    assert n.mean[4] == pytest.approx(here)
+    assert kind.mean[1] == pytest.approx(here)
     assert not known.is_recommended
 
 
 def test_a_plane_is_laid_out_as_it_is_drawn():
     algorithm = algorithm_on(ub.Box([0.0, -1.0], [2.0, 1.0]), lambda x: float(x[0] - 0.5 * x[1]), C=1.0)
     known = belief(algorithm, truth=lambda x: x[0] + 10.0 * x[1])
-    plane = known.plane
-    assert known.lines == ()
-    x, y = plane.across.values[3], plane.up.values[70]
+    (plane,) = known.sections
+    up, across = plane.axes
+    x, y = across.values[3], up.values[70]
     assert plane.truth[70, 3] == pytest.approx(x + 10.0 * y)
-    there = believed(known.run, Estimate(known.run), np.array([[x / 2.0, (y + 1.0) / 2.0]]))
-    assert plane.mean[70, 3] == pytest.approx(there.mean[0])
-    assert plane.sd[70, 3] == pytest.approx(there.sd[0])
+    there = section(known.run, np.array([x / 2.0, (y + 1.0) / 2.0]))
+    assert plane.mean[70, 3] == pytest.approx(float(there.mean))
+    assert plane.sd[70, 3] == pytest.approx(float(there.sd))
 
 
 def test_a_grid_that_is_a_lattice_is_shown_at_its_values_and_another_one_between_them():
     lattice = ub.Grid([[a, b, 1.0] for a in (0.0, 0.5, 2.0) for b in (0.0, 1.0)])
-    plane = belief(algorithm_on(lattice, truth, n=4, C=1.0)).plane
+    (plane,) = belief(algorithm_on(lattice, truth, n=4, C=1.0)).sections
     assert plane.mean.shape == (2, 3)  # the third coordinate has one value: no axis
-    assert plane.across.values.tolist() == [0.0, 0.5, 2.0]
+    assert plane.axes[1].values.tolist() == [0.0, 0.5, 2.0]
     scattered = ub.Grid(np.random.default_rng(0).random((20, 3)))
-    lines = belief(algorithm_on(scattered, truth, n=4, C=1.0)).lines
-    assert [one.axis.name for one in lines] == ["x[0]", "x[1]", "x[2]"]
-    assert all(len(one.axis.values) > 100 for one in lines)
+    lines = belief(algorithm_on(scattered, truth, n=4, C=1.0)).sections
+    assert [one.axes[0].name for one in lines] == ["x[0]", "x[1]", "x[2]"]
+    assert all(len(one.axes[0].values) > 100 for one in lines)
 
 
 def test_of_many_parameters_those_are_shown_along_which_the_estimate_moves():
@@ -252,7 +252,7 @@ def test_of_many_parameters_those_are_shown_along_which_the_estimate_moves():
     for x in rng.random((10, d)):
         algorithm.tell(x=x, y=float(x[-1] + x[-2] - 1.0))
     known = belief(algorithm)
-    names = [one.axis.name for one in known.lines]
+    names = [one.axes[0].name for one in known.sections]
     assert len(names) == MAX_SLICES
     assert known.n_left_out == 2
     assert names[-2:] == ["x[12]", "x[13]"]
@@ -265,7 +265,7 @@ def test_a_refuted_interval_is_not_drawn(line):
         assert not instance.is_crossed
     run.algorithm.assumptions.__dict__["B0"], kept = -1.0, run.algorithm.assumptions.B0
     try:
-        band = believed(run, Estimate(run), np.array([[0.5]]))
+        band = section(run, np.array([0.5]))
     finally:
         run.algorithm.assumptions.__dict__["B0"] = kept
     assert np.isnan(band.lower).all()
@@ -396,7 +396,7 @@ def test_figures_can_be_made_of_one_reading():
 def test_figures_can_be_made_where_every_reading_is_flagged():
     algorithm = ub.RobustGPUCB(ub.Box([0.0], [1.0]), assumed(c_max=100.0), C=100.0)
     algorithm.tell(x=[0.5], y=50.0)
-    assert run_of(algorithm).readings.is_flagged.all()
+    assert run_of(algorithm).is_flagged.all()
     check_readable(plot_posterior(algorithm))
     check_readable(plot_suspects(algorithm))
 
@@ -413,11 +413,11 @@ def test_many_options_with_long_names_do_not_hide_each_other():
 
 
 def test_drawing_changes_nothing(line):
-    n = len(line.engine.algorithm.readings)
+    n = len(line.engine.judge().readings)
     query = line.engine.ask(25)
     plot_posterior(line)
     plot_history(line)
-    assert len(line.engine.algorithm.readings) == n
+    assert len(line.engine.judge().readings) == n
     assert line.engine.ask(25).x.tolist() == query.x.tolist()
 
 

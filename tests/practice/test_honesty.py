@@ -43,7 +43,7 @@ def test_the_guarantee_says_whether_it_is_conditional_and_the_choice_a_heuristic
     is_scouted = is_fitted or "explore" in words
     for text in (run.guarantee, run.summary(), run.to_dict()["guarantee"]):
         assert (CONDITIONAL in text) == is_fitted
-        assert ("on condition that" in text) == is_fitted
+        assert ("only if this fit is right" in text) == is_fitted
         assert (HEURISTIC in text) == is_scouted
         assert ("chosen by a heuristic" in text) == is_scouted
         assert "With probability at least" in text
@@ -65,7 +65,7 @@ def test_a_fitted_model_whose_learner_chooses_itself_is_conditional_and_no_heuri
 
 def test_before_the_design_is_finished_the_answer_is_conditional_too() -> None:
     run = ub.maximize(Scripted(script={4: KeyboardInterrupt()}), BOX, 20, seed=0)
-    assert run.engine.algorithm is None
+    assert not run.engine.is_ready
     assert CONDITIONAL in run.guarantee
     assert HEURISTIC in run.guarantee
     assert CONDITIONAL in run.assumptions
@@ -139,8 +139,7 @@ def test_the_answer_is_the_learners_own_in_the_users_units(direction: str, words
     """center + sign * scale times what the learner says of that point in its own units."""
     f = Scripted(lambda x: 40.0 * wave(x) + 7.0 if "assumptions" not in words else wave(x))
     run = ub.maximize(f, n_rounds=10, seed=2, direction=direction, **words)
-    assert run.engine.algorithm is not None
-    model, units = run.engine.algorithm.recommend(x=run.recommendation.x), run.engine.units
+    model, units = run.engine.judge().recommend(x=run.recommendation.x), run.engine.fit().judge.units
     sign = 1.0 if direction == "maximize" else -1.0
     ends = [units.center + sign * units.scale * value for value in (model.lower, model.upper)]
     assert (units.scale == 1.0) == ("assumptions" in words)
@@ -154,7 +153,7 @@ def test_the_answer_is_the_learners_own_in_the_users_units(direction: str, words
         assert (level.regret_bound is None) == (own.regret_bound is None)
     np.testing.assert_allclose(run.x, model.x, rtol=0.0, atol=1e-12)
     if "explore" not in words and "assumptions" in words:
-        assert answer_of(best) == answer_of(run.engine.algorithm.recommend(units=units))
+        assert answer_of(best) == answer_of(run.engine.judge().recommend(units=units))
 
 
 def test_where_the_bounds_leave_no_value_the_corruption_is_said_in_the_users_units() -> None:
@@ -306,9 +305,9 @@ def test_where_all_was_given_no_bound_depends_on_what_was_fitted() -> None:
     found = []
     for told in (Scripted(), Scripted(lambda x: 3.0 - 5.0 * x[0])):
         run = ub.maximize(told, BOX, 9, seed=0, kernel=KERNEL, noise_std=0.1, B=9.0)
-        algorithm = run.engine.algorithm
+        algorithm = run.engine.judge()
         assert isinstance(algorithm, ub.RobustGPUCB)
-        found.append((algorithm.assumptions, run.engine.units, algorithm.C))
+        found.append((algorithm.assumptions, run.engine.fit().judge.units, algorithm.C))
     assert found[0] == found[1]
     assumed, units, C = found[0]
     assert (units.center, units.scale, assumed.B, assumed.B0) == (0.0, 9.0, 1.0, 1.0)
@@ -320,9 +319,8 @@ def test_where_all_was_given_no_bound_depends_on_what_was_fitted() -> None:
 def test_a_kernel_or_a_norm_that_is_given_speaks_of_f_itself(words: dict[str, Any]) -> None:
     """Not of f less a center: a constant of 20 is a part of it that B has to pay for."""
     run = ub.maximize(Scripted(lambda x: 20.0 + wave(x)), BOX, 9, seed=0, **words)
-    assert run.engine.units.center == 0.0
-    assert run.engine.assumptions is not None
-    assert run.engine.assumptions.B * run.engine.units.scale >= 20.0
+    assert run.engine.fit().judge.units.center == 0.0
+    assert run.engine.fit().judge.assumptions.B * run.engine.fit().scale >= 20.0
 
 
 @pytest.mark.parametrize("words", [{"kernel": KERNEL}, {"B": 30.0}])
@@ -372,7 +370,7 @@ def judged(n_rounds: int, seed: int, **words: Any) -> ub.Result:
 @pytest.mark.parametrize("n_rounds", [1, 10, 50])
 def test_a_tenth_of_the_readings_may_be_lies_initial_ones_included(n_rounds: int) -> None:
     run = judged(n_rounds, 0)
-    algorithm = run.engine.algorithm
+    algorithm = run.engine.judge()
     assert isinstance(algorithm, ub.RobustGPUCB)
     assert pytest.approx(0.1 * (50 + n_rounds) * algorithm.assumptions.c_max, rel=1e-12) == algorithm.C
 
@@ -381,8 +379,7 @@ def test_the_learner_calls_no_honest_reading_of_a_table_certain() -> None:
     """With a tenth of the rounds alone for a budget, 23 were, in twenty tables."""
     for seed in range(4):
         run, initial = judged(1, seed), readings_with_lies(seed)
-        assert run.engine.algorithm is not None
-        for suspect in run.engine.algorithm.suspects():
+        for suspect in run.engine.judge().suspects():
             if suspect.is_certain and suspect.t <= 50:
                 x, y = initial[suspect.t - 1]
                 assert abs(y - np.sin(5.0 * x[0]) - np.cos(3.0 * x[1])) > 0.5
@@ -412,11 +409,11 @@ def test_layers_reckon_with_initial_readings_and_go_on_exactly(tmp_path: Any) ->
     initial = [([float(x)], wave([x])) for x in np.linspace(0.0, 1.0, 20)]
     words: dict[str, Any] = {"corruption": "unknown", "seed": 3, "initial": initial}
     whole = ub.maximize(Scripted(), BOX, 10, **words)
-    assert isinstance(whole.engine.algorithm, ub.LayeredGPUCB)
-    assert whole.engine.algorithm.T == 30
-    assert whole.engine.algorithm.n_layers == 5
+    assert isinstance(whole.engine.judge(), ub.LayeredGPUCB)
+    assert whole.engine.judge().T == 30
+    assert whole.engine.judge().n_layers == 5
     drawn = [Seed.of(3).choose(t, layer_probabilities(30)) for t in range(1, 31)]
-    learned = [reading.learner for reading in whole.engine.algorithm.readings]
+    learned = [reading.learner for reading in whole.engine.judge().readings]
     assert all(label in (None, want) for label, want in zip(learned, drawn, strict=True))
     assert any(label not in (None, "layer-1") for label in learned[:20])
     file = tmp_path / "run.json"
@@ -442,23 +439,21 @@ def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> Non
         assert [trial.x.tolist() for trial in run.trials] == [
             trial.x.tolist() for trial in runs[0].trials
         ]
-    fitted = runs[0].engine.fitted
+    fitted = runs[0].engine.fit()
     assert fitted is not None
     likely, judge = fitted.likely, fitted.judge
     assert likely.units.center == judge.units.center
     assert likely.units.scale == judge.units.scale
     assert judge.assumptions.B0 > likely.assumptions.B0
-    assert runs[0].engine.assumptions == judge.assumptions
+    assert runs[0].engine.fit().judge.assumptions == judge.assumptions
 
 
 def test_readings_are_scored_by_what_is_most_likely() -> None:
     """By the wide end an honest reading would be flagged beside the lie."""
     run = ub.maximize(Scripted(script={5: 2.5}), BOX, 14, seed=0)
-    fitted = run.engine.fitted
-    assert fitted is not None
-    assert run.engine.algorithm is not None
+    fitted = run.engine.fit()
     assert fitted.scores == fitted.likely
-    cautious = run.engine.algorithm.suspects(units=run.engine.units)
+    cautious = run.engine.judge().suspects(units=run.engine.fit().judge.units)
     assert flagged(run) == [5]
     assert sum(suspect.is_flagged for suspect in cautious) > 1
 
@@ -473,8 +468,7 @@ def test_a_narrow_peak_that_was_not_read_is_mostly_within_the_certificate() -> N
     for seed in (1, 2, 4, 6):
         run = ub.maximize(Scripted(spike, noise_std=0.01), BOX, 20, seed=seed, corruption=0)
         assert run.regret_bound is not None
-        assert run.engine.algorithm is not None
-        best = max(spike(x) for x in run.engine.algorithm.candidates.coordinates)
+        best = max(spike(x) for x in run.engine.judge().candidates.coordinates)
         assert best - spike(run.x) > 0.5, "else it was read"
         n_false += best - spike(run.x) > run.regret_bound
     assert n_false <= 1

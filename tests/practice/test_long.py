@@ -42,7 +42,7 @@ def engine_of(name: str, n: int) -> Engine:
     for t in range(1, n + 1):
         x = rng.random(1) if domain is BOX else GRID.points[rng.integers(len(GRID.points))]
         noise = 0.05 * rng.standard_normal()
-        engine.tell(t, x, wave(x) + noise, engine.drawn(t), is_foreign=t % 3 == 0)
+        engine.tell(t, x, wave(x) + noise, engine.drawn(t), "user" if t % 3 == 0 else "algorithm")
     return engine
 
 
@@ -56,8 +56,7 @@ def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None
             advise(live)
     assert answer_of(advise(live)) == answer_of(advise(cold))
     assert [(one.t, one.score) for one in doubt(live)] == [(one.t, one.score) for one in doubt(cold)]
-    assert live.algorithm is not None
-    assert any(instance.is_large for instance in live.algorithm.instances.values())
+    assert any(instance.is_large for instance in live.judge().instances.values())
     asked = [engine.ask(N + 1).u.tolist() for engine in (live, cold)]
     assert asked[0] == asked[1]
 
@@ -65,7 +64,7 @@ def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None
 def test_readings_before_the_fit_are_learned_at_once_and_by_whom_the_draw_says(short: None) -> None:
     """Each layer holds the rounds that its draw names, whether they were learned at once or later."""
     engine = engine_of("fitted, unknown", N)
-    algorithm = engine.algorithm
+    algorithm = engine.judge()
     assert algorithm is not None
     assert algorithm.journal.n_at_once == engine._fitted_at >= 20
     assert [reading.t for reading in algorithm.readings] == list(range(1, N + 1))

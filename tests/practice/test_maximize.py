@@ -45,21 +45,21 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
     def learner(**words: Any) -> tuple[Any, ub.Result]:
         told = Scripted(lambda x: scale * wave(x), noise_std=0.1 * scale)
         run = ub.maximize(told, n_rounds=8, seed=0, **facts, **words)
-        return run.engine.algorithm, run
+        return run.engine.judge(), run
 
     plain, _ = learner(corruption=0)
     assert type(plain) is ub.GPUCB
 
     known, run = learner(corruption=3.5 * scale)
     assert type(known) is ub.RobustGPUCB
-    assert known.C * run.engine.units.scale == pytest.approx(3.5 * scale, rel=1e-12)
+    assert known.C * run.engine.fit().scale == pytest.approx(3.5 * scale, rel=1e-12)
     assert f"total corruption at most {3.5 * scale:g}" in run.guarantee
 
     tenth, run = learner()
     assert type(tenth) is ub.RobustGPUCB
     assert SHARE * 8 * tenth.assumptions.c_max == tenth.C
     assert SHARE == 0.1
-    cap = tenth.assumptions.c_max * run.engine.units.scale
+    cap = tenth.assumptions.c_max * run.engine.fit().scale
     assert f"total corruption at most {0.8 * cap:g}," in run.guarantee
 
     layers, _ = learner(corruption="unknown")
@@ -68,14 +68,14 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
 
     either, run = learner(known_or_zero=3.5 * scale)
     assert type(either) is ub.FastSlowGPUCB
-    assert either.C * run.engine.units.scale == pytest.approx(3.5 * scale, rel=1e-12)
+    assert either.C * run.engine.fit().scale == pytest.approx(3.5 * scale, rel=1e-12)
     assert f"total corruption at most {3.5 * scale:g}" in run.guarantee
 
 
 def test_in_a_fitted_model_a_lie_can_be_what_is_left_of_it_after_cutting() -> None:
     """So the cap on lies is twice the limit: from one end of what is believed to the other."""
     run = ub.maximize(Scripted(), BOX, 12, seed=0)
-    algorithm, units = run.engine.algorithm, run.engine.units
+    algorithm, units = run.engine.judge(), run.engine.fit().judge.units
     assert algorithm is not None
     assert algorithm.assumptions.c_max == 2.0 * units.limit
     assert units.limit == algorithm.assumptions.B0 + 6.0 * algorithm.assumptions.noise_std
@@ -86,8 +86,7 @@ def test_what_is_given_beside_the_fit_is_kept() -> None:
     kernel = ub.Matern(1.5, 0.3)
     words: dict[str, Any] = {"kernel": kernel, "noise_std": 0.2, "B": 7.0, "delta": 0.03}
     run = ub.maximize(Scripted(lambda x: 10.0 * wave(x), noise_std=0.2), BOX, 8, seed=0, **words)
-    assert run.engine.algorithm is not None
-    assumed, scale = run.engine.algorithm.assumptions, run.engine.units.scale
+    assumed, scale = run.engine.judge().assumptions, run.engine.fit().scale
     assert assumed.kernel == kernel
     assert assumed.noise_std * scale == pytest.approx(0.2, rel=1e-12)
     assert assumed.B * scale == pytest.approx(7.0, rel=1e-12)
@@ -102,7 +101,7 @@ def test_given_assumptions_are_used_as_they_are_and_the_learner_chooses_itself()
         query = learner.ask()
         np.testing.assert_array_equal(trial.x, query.x)
         learner.tell(query, told(query.x))
-    assert run.engine.assumptions is ASSUMED
+    assert run.engine.fit().judge.assumptions is ASSUMED
     assert (run.x, run.regret_bound) == (learner.recommend().x, learner.recommend().regret_bound)
 
 
@@ -239,14 +238,12 @@ def test_initial_readings_are_learned_as_if_they_had_been_rounds(words: dict[str
     assert [trial.is_given for trial in run.trials] == [True] * 7 + [False] * 6
     assert [trial.number for trial in run.trials] == list(range(1, 14))
     assert len(told.points) == 6
-    assert run.engine.algorithm is not None
-    assert [r.chosen_by == "user" for r in run.engine.algorithm.readings] == [True] * 7 + [False] * 6
+    assert [r.chosen_by == "user" for r in run.engine.judge().readings] == [True] * 7 + [False] * 6
 
 
 def test_enough_initial_readings_replace_the_design() -> None:
     initial = [(x, wave([x])) for x in np.linspace(0.0, 1.0, 9)]
     run = ub.maximize(Scripted(first=10), BOX, 2, seed=0, initial=iter(initial))
-    assert run.engine.assumptions is not None
     fresh = ub.maximize(Scripted(first=10), BOX, 2, seed=0)
     assert points_of(run)[9:] != points_of(fresh)
 
@@ -360,6 +357,11 @@ def test_the_result_as_it_was_is_what_a_callback_saw_then(name: str) -> None:
 Row = tuple[dict[str, Any], type[Exception], tuple[str, ...]]
 
 REFUSED: dict[str, Row] = {
+    "a misspelt setting": (
+        {"noise": 0.1},
+        TypeError,
+        ("keywords must be among", "'noise_std'", "['noise']"),
+    ),
     "f": ({"f": 3}, TypeError, ("f must be callable", "f=3")),
     "no rounds": ({"n_rounds": 0}, ValueError, ("n_rounds must be >= 1", "n_rounds=0")),
     "rounds by halves": ({"n_rounds": 2.5}, TypeError, ("n_rounds must be an integer", "2.5")),

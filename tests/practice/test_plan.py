@@ -1,5 +1,6 @@
 """Plan and Units: plain values that can be stored, and what the user's units are to the model's."""
 
+import inspect
 import json
 import math
 from collections.abc import Callable
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 import unbribable as ub
 from games import law
 from practice.scripted import ASSUMED, assert_refused
+from unbribable.decision.draws import Seed
 from unbribable.decision.units import Units
 from unbribable.model.kernels import Kernel
-from unbribable.practice.plan import Plan
+from unbribable.practice.plan import Plan, Settings
 
 # --- plans ---------------------------------------------------------------------------------------
 
@@ -96,6 +98,45 @@ def test_the_design_has_two_d_plus_four_readings_and_at_most_half_the_rounds(
 
 def test_inside_everything_is_maximised() -> None:
     assert (Plan(3).sign, Plan(3, direction="minimize").sign) == (1.0, -1.0)
+
+
+# --- settings ------------------------------------------------------------------------------------
+
+
+def test_the_settings_are_spelt_out_in_the_help_of_maximize() -> None:
+    """A user sees every one of them in the signature, and reads what it means."""
+    names = list(Settings.__annotations__)
+    signature = inspect.signature(ub.maximize)
+    assert list(signature.parameters)[-len(names) :] == names
+    assert all(signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in names)
+    for name in names:
+        assert f"\n    {name}: " in inspect.getdoc(ub.maximize), name
+    assert "{" not in inspect.getdoc(ub.maximize).replace('{"x"', "")
+
+
+def test_what_explore_means_where_nothing_is_said() -> None:
+    """A scout where the model is fitted; where it is given, the algorithm chooses."""
+    assert Plan.of(9, {}).explore == Plan(9).explore == 2.0
+    assert Plan.of(9, {"assumptions": ASSUMED}).explore is None
+    assert Plan.of(9, {"assumptions": ASSUMED, "explore": 0.5}).explore == 0.5
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_the_draws_of_a_plan_are_those_of_its_algorithm(plan: Plan) -> None:
+    """One rule says who may be drawn, and which algorithm follows; here in units of 2."""
+    assumed = plan.assumptions or ASSUMED
+    if isinstance(assumed.kernel, ub.Linear):
+        return  # its domain would have to be another one
+    scale = 1.0 if plan.assumptions is not None else 2.0
+    grid = ub.Grid([[0.0, 0.0], [1.0, 0.5]])
+    algorithm = plan.algorithm(grid, assumed, scale, 30, Seed.of(3))
+    draws = plan.draws(n_readings=30, scale=scale)
+    assert draws == algorithm.draws
+    if plan.known_or_zero is not None:
+        assert plan.draws() is None
+        assert plan.drawn(Seed.of(3), 1) is None
+    else:
+        assert plan.drawn(Seed.of(3), 1) in plan.labels
 
 
 Row = tuple[Callable[[], Any], type[Exception], tuple[str, ...]]

@@ -107,7 +107,7 @@ def assert_nothing_is_deleted(played: Game) -> None:
     assert [trial.number for trial in run.trials] == list(range(1, N_ROUNDS + 1))
     assert all(trial.y is not None for trial in run.trials)
     assert run.trials[played.lied[0] - 1].y == HUGE
-    assert len(run.engine.algorithm.readings) == len(run.suspects) == N_ROUNDS
+    assert len(run.engine.judge().readings) == len(run.suspects) == N_ROUNDS
 
 
 def assert_interval_and_certificate_hold(played: Game) -> None:

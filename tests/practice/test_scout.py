@@ -8,8 +8,9 @@ import pytest
 
 import unbribable as ub
 from practice.scripted import ASSUMED, GRID, wave
+from unbribable.decision.proposal import Reading
 from unbribable.practice import scout as module
-from unbribable.practice.scout import LARGEST_SHARE, N_HELD, Reading, Scout, held, last_bulk, last_look
+from unbribable.practice.scout import LARGEST_SHARE, N_HELD, Scout, held, last_bulk, last_look
 
 SHARP = ub.Assumptions(ASSUMED.kernel, B=2.0, B0=1.2, noise_std=0.05, lam=0.01)
 SPREAD = [0, 2, 4, 5, 6, 8, 10, 12, 14, 15, 17, 18, 20]
@@ -20,10 +21,14 @@ def new_scout(domain: Any = GRID, beta: float = 2.0) -> Scout:
     return Scout(domain, SHARP, beta)
 
 
+def told(t: int, u: Any, y: float) -> Reading:
+    return Reading(t, u, y, drawn=None, learner="", lam=np.nan)
+
+
 def reading(t: int, i: int, y: float | None = None) -> Reading:
     """Of candidate i in round t, honest unless said otherwise."""
     x = GRID.points[i]
-    return t, x, wave(x) + 0.03 * (-1.0) ** t if y is None else y
+    return told(t, x, wave(x) + 0.03 * (-1.0) ** t if y is None else y)
 
 
 def honest(skip: tuple[int, ...] = ()) -> list[Reading]:
@@ -128,13 +133,13 @@ def test_catching_up_in_one_go_is_going_along(domain: Any, seed: int) -> None:
     for t in range(1, 25):
         x = GRID.points[rng.integers(21)]
         lie = rng.choice([-3.0, 2.0, 20.0]) if rng.random() < 0.15 else 0.0
-        readings.append((t, x, wave(x) + lie + 0.05 * float(rng.standard_normal())))
+        readings.append(told(t, x, wave(x) + lie + 0.05 * float(rng.standard_normal())))
     at_once = new_scout(domain)
     at_once.learn(readings)
     one_by_one, in_steps = new_scout(domain), new_scout(domain)
     for each in readings:
         one_by_one.learn([each])
-        one_by_one.choose(each[0] + 1, [])
+        one_by_one.choose(each.t + 1, [])
     cuts = [0, *sorted(rng.choice(np.arange(1, 24), 3, replace=False).tolist()), 24]
     for start, end in itertools.pairwise(cuts):
         in_steps.learn(readings[start:end])
@@ -147,7 +152,7 @@ def test_without_noise_in_the_model_it_still_works() -> None:
     silent = ub.Assumptions(ASSUMED.kernel, B=2.0, B0=1.2, noise_std=0.0, lam=1e-9)
     scout = Scout(GRID, silent, 2.0)
     for t, i in enumerate([*SPREAD, 3, 3, 3], 1):
-        scout.learn([(t, GRID.points[i], wave(GRID.points[i]))])
+        scout.learn([told(t, GRID.points[i], wave(GRID.points[i]))])
     assert wave(scout.incumbent()) > 0.9
     assert np.isfinite(scout.choose(50, [])).all()
 
@@ -155,8 +160,8 @@ def test_without_noise_in_the_model_it_still_works() -> None:
 def test_it_maximises_mean_plus_beta_sigma_and_recommends_mean_less_sigma() -> None:
     """Against the textbook, with no reading flagged."""
     readings = honest()
-    X = np.array([u for _, u, _ in readings])
-    y = np.array([value for _, _, value in readings])
+    X = np.array([one.u for one in readings])
+    y = np.array([one.y for one in readings])
     gram = SHARP.kernel(X, X) + SHARP.noise_std**2 * np.eye(len(X))
     cross = SHARP.kernel(X, GRID.points)
     mean = cross.T @ np.linalg.solve(gram, y)
@@ -201,7 +206,7 @@ def test_flags_are_set_at_these_numbers_and_at_no_others(
     scout = new_scout(ub.Grid([[0.0], [0.5]]))
     expected, before = [], 0
     for n in range(step, 71, step):
-        scout.learn([(t, np.array([0.5]), 0.1) for t in range(n - step + 1, n + 1)])
+        scout.learn([told(t, np.array([0.5]), 0.1) for t in range(n - step + 1, n + 1)])
         if last_look(n) > before:
             expected.append(last_look(n))
             before = n
@@ -220,8 +225,8 @@ def test_a_long_history_is_learned_at_once_where_the_naive_loop_says() -> None:
 def test_of_a_long_history_as_many_are_held_as_can_be_learned_from_all_of_its_rounds() -> None:
     """In their order, the first and the last among them, whatever they say."""
     for n in (1, N_HELD, N_HELD + 1, 3000):
-        history = [(t, np.array([0.0]), 1.0) for t in range(1, n + 1)]
-        kept = [t for t, _, _ in held(history)]
+        history = [told(t, np.array([0.0]), 1.0) for t in range(1, n + 1)]
+        kept = [one.t for one in held(history)]
         assert len(kept) == min(n, N_HELD)
         assert len(set(kept)) == len(kept)
         assert kept[0] == 1
@@ -237,7 +242,7 @@ def test_catching_up_with_a_long_history_is_going_along() -> None:
     for t in range(1, 331):
         x = GRID.points[rng.integers(21)]
         lie = 20.0 if t in (40, 200, 270, 325) else 0.0
-        readings.append((t, x, wave(x) + lie + 0.05 * float(rng.standard_normal())))
+        readings.append(told(t, x, wave(x) + lie + 0.05 * float(rng.standard_normal())))
     at_once, one_by_one, late = new_scout(), new_scout(), new_scout()
     at_once.learn(readings)
     for each in readings:

@@ -213,7 +213,7 @@ def recommend(
         raise ValueError("recommend needs a reading, there is none yet; ask and tell first")
     best = sampler.recommend(study, unrelated_to_value=unrelated_to_value)
     naive = f"{best.naive_value:.6g}, trial {best.naive_number}, {_words(best.naive_params)}"
-    lines = [f"use {_words(best.params)}", f"best reading: {naive}", best.guarantee]
+    lines = [f"use {_words(best.params or {})}", f"best reading: {naive}", best.guarantee]
     if best.lower is not None:
         surely = "" if best.regret_bound is not None else " (not guaranteed)"
         lines.insert(1, f"value there between {best.lower:.6g} and {best.upper:.6g}{surely}")

@@ -193,7 +193,7 @@ def flagged(points: Floats, y: Floats, assumed: Assumptions) -> list[int]:
 def _model(points: Floats, y: Floats, noise_std: Floats, assumed: Assumptions) -> "LeaveOneOut":
     distinct, group = np.unique(points, axis=0, return_inverse=True)
     group = group.reshape(-1)  # NumPy 2.0 gives a column
-    prior_var = _prior_var(assumed.kernel, distinct, assumed.B, assumed.B0)
+    prior_var = prior_var_of(assumed.kernel, distinct, assumed.B, assumed.B0)
     noise_var = np.maximum(noise_std**2, NOISE_FLOOR * prior_var)
     return LeaveOneOut(prior_var * assumed.kernel(distinct, distinct), group, y, noise_var)
 
@@ -310,7 +310,7 @@ def _robust_labels(algorithm: "Algorithm", C: float | None) -> tuple[str, ...]:
     return tuple(label for label in guarantee.labels if algorithm.instances[label].C > 0.0)
 
 
-def _prior_var(kernel: Kernel, points: Floats, B: float, B0: float) -> float:
+def prior_var_of(kernel: Kernel, points: Floats, B: float, B0: float) -> float:
     """Factor of the kernel: B0 is the largest prior sd, or B sqrt(k(x, x)), which bounds |f| too."""
     largest = float(kernel.diag(points).max())
     return min(B * B, B0 * B0 / largest) if largest > 0.0 else B * B

@@ -2,6 +2,8 @@
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,33 +20,37 @@ from unbribable.model.box import Box
 from unbribable.model.checks import Floats
 from unbribable.model.dimensions import Choice, Dimension, Real, Whole
 from unbribable.model.encoding import Encoding
+from unbribable.practice import space as named
 
 
+@dataclass(frozen=True)
 class Space:
-    """Named distributions as points of the unit cube; a value, not to be changed.
+    """Named distributions as points of the unit cube, whose coordinates are in alphabetical order."""
 
-    Args:
-        distributions: Name -> distribution, at least one.
+    distributions: Mapping[str, BaseDistribution]
+    """Name -> distribution, at least one."""
 
-    Attributes:
-        distributions: The same, by name in alphabetical order, which is that of the coordinates.
-        encoding: Of the parameters, with the choices of a categorical one by their numbers.
-    """
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distributions", dict(sorted(self.distributions.items())))
 
-    def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
-        self.distributions: dict[str, BaseDistribution] = dict(sorted(distributions.items()))
-        self.encoding = Encoding(
-            {name: _dimension(name, distribution) for name, distribution in self.distributions.items()}
-        )
+    @cached_property
+    def encoding(self) -> Encoding:
+        """Of the parameters, with categorical choices by their numbers.
+
+        Raises:
+            TypeError, ValueError: A distribution is of no known kind, or has no values.
+        """
+        return Encoding({name: _dimension(name, each) for name, each in self.distributions.items()})
 
     def box(self) -> Box:
-        """The unit cube, of which only the points exist that stand for parameters."""
-        d = self.encoding.d
-        return Box([0.0] * d, [1.0] * d, snap=self.encoding.snap)
+        """The unit cube, of which only those points exist that stand for parameters."""
+        domain = named.Space.of(self.encoding).domain
+        assert isinstance(domain, Box)
+        return domain
 
     def covers(self, params: Mapping[str, Any]) -> bool:
         """Whether all parameters of the space are there; others may be too."""
-        return all(name in params for name in self.distributions)
+        return self.distributions.keys() <= params.keys()
 
     def encode(self, params: Mapping[str, Any]) -> Floats:
         """The point of the parameters; those of other spaces are left out.
@@ -54,10 +60,9 @@ class Space:
         """
         values = {}
         for name, distribution in self.distributions.items():
-            value = params[name]
+            values[name] = params[name]
             if isinstance(distribution, CategoricalDistribution):
-                value = int(distribution.to_internal_repr(value))
-            values[name] = value
+                values[name] = int(distribution.to_internal_repr(params[name]))
         return self.encoding.encode(values)
 
     def decode(self, u: Floats) -> dict[str, Any]:
@@ -68,24 +73,17 @@ class Space:
                 values[name] = distribution.choices[values[name]]
         return values
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Space) and self.distributions == other.distributions
-
-    __hash__ = None  # type: ignore[assignment]  # choices need not be hashable
-
-    def __repr__(self) -> str:
-        return f"Space({self.distributions!r})"
-
 
 def not_single(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
-    """Those with more than one value: a fresh dict."""
+    """Those with more than one value, as a fresh dict."""
     return {name: each for name, each in distributions.items() if not each.single()}
 
 
 def storable(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
     """The same, checked, in the order of the coordinates; refused if a study cannot hold them."""
-    checked = Space(distributions).distributions
-    for name, distribution in checked.items():
+    space = Space(distributions)
+    for name in space.encoding.names:
+        distribution = space.distributions[name]
         try:
             distribution_to_json(distribution)
         except TypeError:
@@ -93,13 +91,13 @@ def storable(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDis
                 "choices in search_space must be text, numbers, True, False or None, to be kept in the "
                 f"study, got {name}={distribution!r}"
             ) from None
-    return checked
+    return dict(space.distributions)
 
 
 def sample_alone(seed: Seed, number: int, name: str, distribution: BaseDistribution) -> Any:
     """A value of one parameter, uniform in its encoding: a function of the arguments alone.
 
-    So a study that was stopped goes on with the same values. The stream is not that of the draws.
+    So a study that was stopped resumes with the same values. The stream is not that of the draws.
     """
     space = Space({name: distribution})
     words = np.frombuffer(hashlib.sha256(name.encode()).digest(), dtype="<u4")

@@ -1,4 +1,4 @@
-"""What a study was started with: written into it once, and compared ever after."""
+"""What a study holds of ours: what it was started with, and who is drawn in each trial."""
 
 import hashlib
 import json
@@ -9,18 +9,23 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
 from optuna.study import Study
-from optuna.trial import TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.draws import Seed
-from unbribable.integrations.optuna_storage import all_trials, set_study_attr, study_attr
-from unbribable.practice.plan import UNKNOWN, Plan
-from unbribable.theory.budgets import fast_slow_probabilities, layer_probabilities
+from unbribable.practice.plan import Plan
+
+STUDY_KEY = "unbribable"
+"""System attribute of a study: what it was started with."""
+
+TRIAL_KEY = "unbribable:instance"
+"""System attribute of a trial that the sampler has seen: the instance its draw names, or null where
+that is not known."""
 
 FORMAT = 1
 BEFORE, AFTER = "before", "after"
 
 SMALLEST_SECRET = 2**64
-"""With reveal="after" the seed must be at least that: smaller ones can be tried out."""
+"""The smallest seed that reveal="after" accepts: smaller ones could be found by trying."""
 
 MAX_WAIT = 5
 """Seconds to wait at most for another process to start a study."""
@@ -45,69 +50,79 @@ class Terms:
     def drawn(self, number: int) -> str | None:
         """The instance that the draw of a trial names: a function of the seed and its number.
 
-        None where a fit decides about the shares (Fast-Slow).
+        None where the probabilities depend on a fit (Fast-Slow).
         """
-        if self.plan.known_or_zero is not None:
-            if self.plan.assumptions is None:
-                return None
-            return self.seed.choose(number + 1, fast_slow_probabilities(self.plan.known_or_zero))
-        if self.plan.corruption == UNKNOWN:
-            return self.seed.choose(number + 1, layer_probabilities(self.plan.n_rounds))
-        return "main"
+        return self.plan.drawn(self.seed, number + 1)
 
-    def label(self, value: Any) -> str | None:
-        """A stored instance; None if there is none by that name (stored under other terms)."""
-        if self.plan.known_or_zero is not None:
-            labels = ["slow", "fast"]
-        elif self.plan.corruption == UNKNOWN:
-            labels = [label for label, _ in layer_probabilities(self.plan.n_rounds)]
-        else:
-            labels = ["main"]
-        return value if value in labels else None
+    def stored(self, trial: FrozenTrial) -> str | None:
+        """The instance stored in a trial; None if there is none by that name (under other terms)."""
+        label = trial.system_attrs.get(TRIAL_KEY)
+        return label if label in self.plan.labels else None
 
     @property
     def seen_by_readers(self) -> str | None:
         """Why those who read the storage while a trial runs know its draw, in words; None if not so."""
-        if self.plan.known_or_zero is None and self.plan.corruption != UNKNOWN:
+        if not self.plan.is_drawn:
             return None
         if self.reveal == BEFORE:
             return "with reveal='before' the storage holds it"
         return GIVEN_AWAY if self.plan.explore is None else None
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON-able data; the seed itself only where it need not be secret."""
-        plain: dict[str, Any] = {"format": FORMAT, "reveal": self.reveal}
-        plain["plan"] = self.plan.to_plain()
-        if self.reveal == BEFORE:
-            plain["seed"] = self.seed.to_plain()
-        else:
-            plain["seed_sha256"] = digest(self.seed)
-        plain["search_space"] = None
-        if self.search_space is not None:
-            plain["search_space"] = {
-                name: distribution_to_json(each) for name, each in sorted(self.search_space.items())
-            }
+        """JSON-able; the seed itself only where it need not be secret."""
+        seed, is_open, space = self.seed.to_plain(), self.reveal == BEFORE, self.search_space
+        digest = hashlib.sha256(json.dumps(["unbribable", seed]).encode()).hexdigest()
+        plain = {
+            "format": FORMAT,
+            "reveal": self.reveal,
+            "plan": self.plan.to_plain(),
+            **({"seed": seed} if is_open else {"seed_sha256": digest}),
+            "search_space": None
+            if space is None
+            else {name: distribution_to_json(each) for name, each in sorted(space.items())},
+        }
         back: dict[str, Any] = json.loads(json.dumps(plain))
         return back
 
     @classmethod
     def from_plain(cls, plain: Any, seed: Seed | None = None) -> "Terms":
-        """Back from `to_plain`; with the seed, which must be given where it is not among the data."""
+        """Back from `to_plain`; the seed must be given where it is not among the data."""
         check_format(plain)
+        if seed is None and "seed" not in plain:
+            raise ValueError(
+                "seed must be given, the one the study was started with: with reveal='after' it is not "
+                "stored, got seed=None"
+            )
         space = plain["search_space"]
         terms = cls(
             plan=Plan.from_plain(plain["plan"]),
-            seed=stored_seed(plain) if seed is None else seed,
+            seed=Seed.from_plain(plain["seed"]) if seed is None else seed,
             reveal=plain["reveal"],
             search_space=None
             if space is None
             else {name: json_to_distribution(each) for name, each in space.items()},
         )
-        check_same(plain, terms)
+        terms.check_same(plain)
         return terms
 
+    def check_same(self, plain: Any) -> None:
+        """Refuse stored terms that are not these, by the first word that differs."""
+        check_format(plain)
+        mine = self.to_plain()
+        old, new = ({**each, **each["plan"]} for each in (plain, mine))
+        for key in [*mine["plan"], "reveal", "search_space", "seed", "seed_sha256"]:
+            if old.get(key) != new.get(key):
+                word = _WORDS.get(key, key)
+                values = f", {word}={old.get(key)!r}, got {word}={new.get(key)!r}"
+                if word == "seed":
+                    values = ", got another one"  # messages end up in logs, and it is secret
+                raise ValueError(
+                    f"{word} must be what the study was started with{values}; go on with the same "
+                    "arguments (UnbribableSampler.from_study gives them), or begin another study"
+                )
 
-def agreed(study: Study, mine: Terms, *, is_seed_given: bool, writes: bool) -> Terms:
+
+def agree(study: Study, mine: Terms, *, is_seed_given: bool, writes: bool) -> Terms:
     """The terms of a study: ours, if it has none or the same.
 
     Args:
@@ -130,13 +145,13 @@ def agreed(study: Study, mine: Terms, *, is_seed_given: bool, writes: bool) -> T
     if stored is None:
         if not writes:
             return mine
-        set_study_attr(study, mine.to_plain())
+        study._storage.set_study_system_attr(study._study_id, STUDY_KEY, mine.to_plain())
         stored = study_attr(study)
     check_format(stored)
     if not is_seed_given and "seed" in stored:
         mine = replace(mine, seed=Seed.from_plain(stored["seed"]))
     is_free = not writes and stored["search_space"] is None  # whoever looks may say where
-    check_same(stored, replace(mine, search_space=None) if is_free else mine)
+    (replace(mine, search_space=None) if is_free else mine).check_same(stored)
     return mine
 
 
@@ -170,23 +185,8 @@ def check_secret(seed: Seed | None) -> None:
         )
 
 
-def digest(seed: Seed) -> str:
-    """By which a secret seed is recognised."""
-    return hashlib.sha256(json.dumps(["unbribable", seed.to_plain()]).encode()).hexdigest()
-
-
-def stored_seed(plain: Any) -> Seed:
-    """The seed among the data of a study."""
-    if "seed" not in plain:
-        raise ValueError(
-            "seed must be given, the one the study was started with: with reveal='after' it is not "
-            "stored, got seed=None"
-        )
-    return Seed.from_plain(plain["seed"])
-
-
 def check_format(plain: Any) -> None:
-    """Refuse what a later version has written."""
+    """Refuse what another version has written."""
     if plain["format"] != FORMAT:
         raise ValueError(
             f"the study's format must be {FORMAT}, got {plain['format']!r}: it was started by another "
@@ -194,18 +194,33 @@ def check_format(plain: Any) -> None:
         )
 
 
-def check_same(plain: Any, terms: Terms) -> None:
-    """Refuse terms other than the stored ones, by the first word that differs."""
-    check_format(plain)
-    mine = terms.to_plain()
-    old, new = ({**each, **each["plan"]} for each in (plain, mine))
-    for key in [*mine["plan"], "reveal", "search_space", "seed", "seed_sha256"]:
-        if old.get(key) != new.get(key):
-            word = _WORDS.get(key, key)
-            values = f", {word}={old.get(key)!r}, got {word}={new.get(key)!r}"
-            if word == "seed":
-                values = ", got another one"  # messages end up in logs, and it is secret
-            raise ValueError(
-                f"{word} must be what the study was started with{values}; go on with the same arguments "
-                "(UnbribableSampler.from_study gives them), or begin another study"
-            )
+# --- what Optuna's storage says beside that -----------------------------------------------------
+
+
+def all_trials(study: Study) -> list[FrozenTrial]:
+    """All trials by number, not to be changed; of all brackets, where a pruner has made some."""
+    trials: list[FrozenTrial] = study._storage.get_all_trials(study._study_id, deepcopy=False)
+    return trials
+
+
+def study_attr(study: Study) -> Any:
+    """What the study holds of ours; None if nothing."""
+    return study._storage.get_study_system_attrs(study._study_id).get(STUDY_KEY)
+
+
+def set_trial_attr(study: Study, trial: FrozenTrial, value: str | None) -> None:
+    """Write the instance of an unfinished trial."""
+    study._storage.set_trial_system_attr(trial._trial_id, TRIAL_KEY, value)
+
+
+def value_of(trial: FrozenTrial) -> float:
+    """The value of a complete trial."""
+    assert trial.values is not None
+    return float(trial.values[0])
+
+
+def constraints_of(trial: FrozenTrial) -> list[float]:
+    """What `set_constraint` or a sampler's constraints_func has stored; met where all are <= 0."""
+    attrs = trial.system_attrs
+    named = [value for key, value in attrs.items() if key.startswith("constraints:")]
+    return [*(attrs.get("constraints") or ()), *named]

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import FLAG_AT, Suspect, suspects
@@ -11,9 +10,8 @@ from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan
 
 CONDITIONAL = (
-    "not known before them: what is guaranteed is so on condition that they are right, and its "
-    "probability is what it would be had they been known. docs/results.md has how often fitted runs "
-    "missed."
+    "not known before them: the guarantee holds only if this fit is right, and its probability is what "
+    "it would be had they been known. docs/results.md has how often fitted runs missed."
 )
 
 HEURISTIC = (
@@ -23,36 +21,30 @@ HEURISTIC = (
 N_DOUBTED = 2000
 """Readings that are all compared with each other to advise, at most: that costs O(m^3)."""
 
-HOLDS = "What follows holds for it all the same."
-
 
 def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendation | None:
-    """The point to use; None before the first reading. Before the fit, by a fit to what there is.
+    """The point to use; None before the first reading. Before the design is read, by an early fit.
 
     Args:
         engine: What was told.
-        among: Points read that may be advised, as the kernel sees them; all if None. Then it is a
-            scout's choice in any case, and None if no reading that it holds is among them.
+        among: Points read that may be advised, as the kernel sees them; all if None. If given, a
+            scout always chooses, and the answer is None if it holds no reading of them.
     """
-    current = settled(engine)
+    current = engine.settled()
     if current is None:
         return None
-    algorithm, units, scout = current.algorithm, current.units, current.scout
-    assert algorithm is not None
-    if scout is None and among is not None:
-        scout = current.scouting(2.0)
-    x = None if scout is None else scout.incumbent(among)
-    if x is None and among is not None:
-        return None
+    algorithm, units, x = current.judge(), current.fit().judge.units, None
+    is_scouted = among is not None or engine.plan.explore is not None
+    if is_scouted:
+        x = current.scout().incumbent(among)
+        if x is None:
+            return None
     best = algorithm.recommend(units=units, x=x)
-    if scout is not None:
-        how = HEURISTIC if best.regret_bound is None else f"{HEURISTIC} {HOLDS}"
-        best = replace(best, rule="scout", guarantee=f"{how} {best.guarantee}")
+    words = [HEURISTIC, best.guarantee] if is_scouted else [best.guarantee]
     if best.regret_bound is not None:
-        words = [best.guarantee, overdrawn(current, best)]
-        words.append(origin(engine.plan) if engine.is_fitted else "")
-        best = replace(best, guarantee=" ".join(filter(None, words)))
-    return best
+        words += [overdrawn(current, best), origin(engine.plan) if engine.plan.fitted else ""]
+    rule = "scout" if is_scouted else best.rule
+    return replace(best, rule=rule, guarantee=" ".join(filter(None, words)))
 
 
 def origin(plan: Plan) -> str:
@@ -69,13 +61,13 @@ def origin(plan: Plan) -> str:
 
 
 def overdrawn(engine: Engine, best: Recommendation) -> str:
-    """A warning where the readings that look like lies are off by more than the guarantee allows for.
+    """A warning where the flagged readings are off by more than the guarantee allows for.
 
-    Not beyond N_DOUBTED readings.
+    None is given beyond N_DOUBTED readings.
     """
     if len(engine.told) > N_DOUBTED:
         return ""
-    C = engine.units.scale * getattr(engine.algorithm, "C", 0.0)
+    C = engine.fit().scale * getattr(engine.judge(), "C", 0.0)
     if best.levels:
         C = next(level.C for level in best.levels if level.regret_bound is not None)
     off = sum(abs(suspect.residual) for suspect in _scored(engine) if suspect.is_flagged)
@@ -88,23 +80,17 @@ def overdrawn(engine: Engine, best: Recommendation) -> str:
     )
 
 
-def _listed(names: Sequence[str]) -> str:
-    """ "Kernel was", "Kernel and B were"."""
-    words = " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
-    return f"{words[0].upper()}{words[1:]} {'were' if len(names) > 1 else 'was'}"
-
-
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
-    """The readings, most suspicious first, in the user's units."""
-    current = settled(engine)
+    """The readings in the user's units, the most suspicious first."""
+    current = engine.settled()
     if current is None:
         return ()
-    units = current.units
-    raw = {told.t: told.y for told in engine.told}
+    units = current.fit().judge.units
     low, high = units.interval(-units.limit, units.limit)
+    told = {reading.t: reading.y for reading in engine.told}
     found = []
     for suspect in _scored(current):
-        y = raw[suspect.t]
+        y = told[suspect.t]
         if not low <= y <= high:
             residual = y - suspect.expected
             score = min(abs(residual) / suspect.sd, 1e300)
@@ -123,60 +109,48 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
 
 
 def assumed(engine: Engine) -> str:
-    """What the guarantee rests on, in words, with the units in which it is said."""
-    given = engine.plan.assumptions
-    if given is not None:
-        return given.in_words()
-    current = settled(engine)
+    """What the guarantee rests on, in words, with the units in which it is stated."""
+    plan, current = engine.plan, engine.settled()
+    if plan.assumptions is not None:
+        return plan.assumptions.in_words()
     if current is None:
         return "None yet: there is no reading to fit them to."
-    found, units = current.assumptions, current.units
-    assert found is not None
+    model, units = current.fit().judge, current.fit().judge.units
     return (
-        f"{found.in_words(is_fitted=engine.is_fitted)} Here f and the readings are counted from "
-        f"{units.center:.6g} in units of {units.scale:.6g}, and readings beyond +-{units.limit:.4g} of "
-        f"these are cut there. {origin(engine.plan)}"
+        f"{model.assumptions.in_words(is_fitted=bool(plan.fitted))} Here f and the readings are "
+        f"counted from {units.center:.6g} in units of {units.scale:.6g}, and readings beyond "
+        f"+-{units.limit:.4g} of these are cut there. {origin(plan)}"
     )
 
 
 def _scored(engine: Engine) -> tuple[Suspect, ...]:
-    """Scores by what is most likely; what is certain, by what guarantees rest on.
+    """Scores by the most likely model; certainty by the one that guarantees rest on.
 
     Where that was fitted nothing is certain: the fit saw the readings it would accuse. Kept until
-    something is told: it costs O(m^3).
+    something is told, since it costs O(m^3).
     """
     state = (len(engine.told), *engine.lost.items())
     if engine.scored is None or engine.scored[0] != state:
-        engine.scored = (state, _score(engine))
+        judge, likely = engine.fit().judge, engine.fit().scores
+        found = suspects(
+            engine.judge(),
+            units=judge.units,
+            scored_by=likely.assumptions,
+            cut_at=likely.units.limit,
+        )
+        if engine.plan.fitted:
+            found = tuple(_uncertain(suspect) for suspect in found)
+        engine.scored = (state, found)
     return engine.scored[1]
 
 
-def _score(engine: Engine) -> tuple[Suspect, ...]:
-    assert engine.algorithm is not None
-    words: dict[str, Any] = {}
-    if engine.fitted is not None:
-        likely = engine.fitted.scores
-        words = {"scored_by": likely.assumptions, "cut_at": likely.units.limit}
-    found = suspects(engine.algorithm, units=engine.units, **words)
-    if not engine.is_fitted:
-        return found
-    return tuple(
-        replace(suspect, is_certain=False)
-        if suspect.score >= FLAG_AT
-        else replace(suspect, is_certain=False, is_flagged=False, evidence=())
-        for suspect in found
-    )
+def _uncertain(suspect: Suspect) -> Suspect:
+    if suspect.score >= FLAG_AT:
+        return replace(suspect, is_certain=False)
+    return replace(suspect, is_certain=False, is_flagged=False, evidence=())
 
 
-def settled(engine: Engine) -> Engine | None:
-    """The engine, or, before its design is finished, one that is fitted to what there is."""
-    if not engine.told:
-        return None
-    if not engine.is_ready:
-        plan = replace(engine.plan, n_init=len(engine.told))
-        early = Engine(engine.domain, plan, engine.seed)
-        for told in engine.told:
-            early.tell(told.t, told.x, told.y, told.drawn, told.is_foreign)
-        early.lost = engine.lost
-        engine = early
-    return engine
+def _listed(names: Sequence[str]) -> str:
+    """ "Kernel was", "Kernel and B were"."""
+    words = " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
+    return f"{words[0].upper()}{words[1:]} {'were' if len(names) > 1 else 'was'}"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,152 +10,133 @@ import numpy as np
 from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
-from unbribable.decision.policies.fast_slow import FastSlowGPUCB
-from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
-from unbribable.decision.policies.layered import LayeredGPUCB
-from unbribable.decision.proposal import Reading
+from unbribable.decision.proposal import Query, Reading
 from unbribable.decision.suspects import Suspect
-from unbribable.decision.units import Units
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
-from unbribable.practice.fitted import Fitted, Model
-from unbribable.practice.plan import SHARE, UNKNOWN, Plan
-from unbribable.practice.scout import Scout
-from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.budgets import fast_slow_probabilities, layer_probabilities
+from unbribable.practice.fitted import Fitted, Given, Model
+from unbribable.practice.plan import EXPLORE, Plan
+from unbribable.practice.scout import Scout, last_stop
 
 N_AT_ONCE = 256
-"""Readings from which those that a model was fitted to, and that came before it, are learned at once."""
+"""From this many readings on, those that a model was fitted to are learned in one go."""
 
 N_NEAR = 32
-"""Points without a reading, the last ones, that also count as pending."""
-
-
-@dataclass(frozen=True, eq=False)
-class Told:
-    """A reading in the user's units."""
-
-    t: int
-    x: Floats
-    u: Floats
-    """The point as the kernel sees it."""
-    y: float
-    drawn: str | None
-    is_foreign: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """A point to read in round t."""
-
-    t: int
-    x: Floats
-    u: Floats
-    drawn: str | None
-    """The instance the draw names; None where that is not known before the fit."""
+"""How many of the latest failed points count as pending, so that their surroundings are avoided too."""
 
 
 class Engine:
-    """Holds changing state: the readings, and what follows from them as far as it was asked for.
+    """Holds changing state: the readings, and what was worked out from them when it was asked for.
 
-    Rounds are numbered by the host, from 1. In the initial design round t reads the t-th point of a
-    Sobol sequence that the seed scrambles. When n_design readings are told, what the user did not
-    assume is fitted to them, and fitted anew when there are more (`last_fit_point`). Everything is a
-    function of plan, seed and the readings in their order: it does not matter when, or in how many
-    steps, it is worked out.
+    The host numbers the rounds, from 1. In the initial design round t reads the t-th point of a Sobol
+    sequence that the seed scrambles. Once n_design readings are told, whatever the user did not assume
+    is fitted to them, and again as more arrive (`last_fit_point`). Everything is a function of plan,
+    seed and the readings in their order: when, and in how many steps, it is worked out does not matter.
+
+    Attributes:
+        domain: Where to search.
+        plan: What the user said.
+        seed: Of the draws and the initial design.
+        told: The readings in the order of telling, y in the user's units. Who learns from them, and
+            with what lam, is decided by the algorithm.
+        lost: Round without a reading -> whether its value is the reason.
+        failed: The points of such rounds, as the kernel sees them, by round.
+        n_design: Readings of the initial design.
     """
 
     def __init__(self, domain: Grid | Box, plan: Plan, seed: Any = None) -> None:
         self.domain = domain
         self.plan = plan
         self.seed = Seed.of(seed)
-        self.told: list[Told] = []
+        self.told: list[Reading] = []
         self.lost: dict[int, bool] = {}
-        self.is_fitted = bool(plan.fitted)
+        self.failed: dict[int, Floats] = {}
         self.n_design = plan.n_design(domain.d)
         self._start = Candidates(domain)
-        if plan.assumptions is not None:
-            self._start.check_kernel(plan.assumptions.kernel)
-            is_drawn = plan.corruption == UNKNOWN or plan.known_or_zero is not None
-            if is_drawn and np.isinf(plan.assumptions.c_max):
-                raise ValueError(
-                    "c_max must be finite where the corruption is unknown or may be zero, got c_max=inf"
-                )
-        if plan.kernel is not None:
-            self._start.check_kernel(plan.kernel)
-            if isinstance(domain, Grid) and not isinstance(plan.kernel, Stationary):
-                raise TypeError(
-                    "kernel on a Grid must be stationary, like a Matern or a SquaredExponential; any "
-                    f"other one needs assumptions=..., got kernel={plan.kernel!r}"
-                )
+        kernel = plan.kernel if plan.assumptions is None else plan.assumptions.kernel
+        if kernel is not None:
+            self._start.check_kernel(kernel)
+        if isinstance(domain, Grid) and not isinstance(plan.kernel, Stationary | None):
+            raise TypeError(
+                "kernel on a Grid must be stationary, like a Matern or a SquaredExponential; any other "
+                f"one needs assumptions=..., got kernel={plan.kernel!r}"
+            )
         self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
         self._fitted_at = self._counted = -1
-        self._fitted: Fitted | None = None
+        self._models: Fitted | Given | None = None
+        if plan.assumptions is not None:
+            self._models = Given(plan.assumptions, plan.sign)
         self._algorithm: Algorithm | None = None
         self._scout: Scout | None = None
 
-    def ask(
-        self,
-        t: int,
-        drawn: str | None = None,
-        others: Sequence[Floats] = (),
-        avoid: Sequence[Floats] = (),
-    ) -> Asked:
+    # --- ask and tell --------------------------------------------------------------------------
+
+    def ask(self, t: int, drawn: str | None = None, pending: Sequence[Floats] = ()) -> Query:
         """The point of round t.
 
-        A point without a reading is not asked again, unless it was read as often or no other point is
-        left. The last ones also count as pending, so that the choice keeps off their neighbourhood.
+        A point without a reading is not asked again, unless it was read at least as often or no other
+        is left. The latest ones also count as pending, so that the choice keeps away from them.
 
         Args:
             t: The round, from 1.
-            drawn: The instance the draw names, where that was recorded; by seed and t if None.
-            others: Points pending elsewhere, as the kernel sees them.
-            avoid: Points whose evaluation gave no reading, one entry for each time, the last one last.
+            drawn: The instance that its draw names, where that was recorded; by seed and t if None.
+            pending: Points that are being read elsewhere, as the kernel sees them.
         """
-        others = [*others, *avoid[-N_NEAR:]]
-        avoid = self._avoided(avoid)
+        failed = [self.failed[t] for t in sorted(self.failed)]
+        pending, avoid = [*pending, *failed[-N_NEAR:]], self._without_reading(failed)
         drawn = drawn or self.drawn(t)
         if not self.is_ready:
             u = self._design(t, avoid)
-        elif self.scout is not None:
-            u = self.scout.choose(t, others, avoid)
+        elif self.plan.explore is not None:
+            u = self.scout().choose(t, pending, avoid)
         else:
-            assert self.algorithm is not None
-            assert drawn is not None
-            label = self.algorithm.drawn(t) if self._is_redrawn else drawn
-            u = self.algorithm.query_at(t, label, others, avoid).u
-        return Asked(t, self._start.x_of(u), u, drawn)
+            algorithm = self.judge()
+            label = algorithm.drawn(t) if drawn is None or self._is_redrawn else drawn
+            u = algorithm.query_at(t, label, pending, avoid).u
+        return Query(t, self.x_of(u), u, index=None, instance=None, drawn=drawn)
 
     def tell(
-        self, t: int, x: Floats, y: float, drawn: str | None = None, is_foreign: bool = False
+        self, t: int, x: Any, y: float, drawn: str | None = None, chosen_by: str = "algorithm"
     ) -> None:
-        """Take the reading y of round t at x; y in the user's units, as `checks.reading` wants it."""
-        u = self._start.coordinates_of(x)  # refuses what lies outside, before anything is kept
-        self.told.append(Told(t, x, u, y, drawn, is_foreign))
+        """Take the reading y of round t at x, in the user's units; y was checked by `checks.reading`."""
+        u = self._start.coordinates_of(x)  # refuses a point outside before anything is kept
+        self.told.append(Reading(t, u, y, drawn, "", math.nan, chosen_by=chosen_by))
 
-    def lose(self, t: int, *, because_of_value: bool = False) -> None:
-        """State that round t has no reading and will have none. Said again, it changes the reason alone.
+    def lose(self, t: int, x: Any = None, *, because_of_value: bool = False) -> None:
+        """State that round t has no reading and will have none; saying it again changes the reason.
 
-        The guarantee then says how many readings are missing. It is void where one is missing because of
-        its value.
+        The guarantee then says how many readings are missing, and is void where one of them is
+        missing because of its value. If its point x is given, it is not asked for again.
         """
         self.lost[t] = because_of_value
+        if x is not None:
+            self.failed[t] = self._start.coordinates_of(x)
 
-    def drawn(self, t: int) -> str | None:
-        """The instance that the draw of round t names: a function of seed and t.
+    def point(self, x: Any) -> Floats:
+        """A point in the user's units, checked (and snapped, where not every point exists)."""
+        return self.x_of(self._start.coordinates_of(x))
 
-        None where it is not known before the fit: the share of slow in Fast-Slow depends on it.
-        """
-        if self.plan.known_or_zero is not None:
-            if not self.is_ready:
-                return None
-            scale = 1.0 if self.fitted is None else self.fitted.scale
-            return self.seed.choose(t, fast_slow_probabilities(self.plan.known_or_zero / scale))
-        if self.plan.corruption == UNKNOWN:
-            return self.seed.choose(t, layer_probabilities(self.plan.n_rounds))
-        return "main"
+    def x_of(self, u: Floats) -> Floats:
+        """A point as the kernel sees it, (d,) or (n, d), in the user's units."""
+        return self._start.x_of(u)
+
+    def anew(self) -> "Engine":
+        """An engine for the same run that was told nothing yet."""
+        return Engine(self.domain, self.plan, self.seed)
+
+    def settled(self) -> "Engine | None":
+        """Itself; before its design is read, one fitted to what there is; None without a reading."""
+        if not self.told:
+            return None
+        if self.is_ready:
+            return self
+        early = Engine(self.domain, replace(self.plan, n_init=len(self.told)), self.seed)
+        early.told, early.lost, early.failed = self.told, self.lost, self.failed
+        return early
+
+    # --- what follows from the readings ----------------------------------------------------------
 
     @property
     def is_ready(self) -> bool:
@@ -166,126 +147,97 @@ class Engine:
     def n_readings(self) -> int:
         """Readings there are and will be: the rounds planned, and those whose points the user chose.
 
-        Where more were told, as many, in steps of an eighth: learners that depend on it begin anew.
+        If more were told, that many, in steps of an eighth: algorithms that depend on it start anew.
         """
-        n_foreign = sum(told.is_foreign for told in self.told)
+        n_given = sum(reading.chosen_by == "user" for reading in self.told)
         n_told = last_fit_point(len(self.told), 0, n_last=math.inf)
-        return max(self.plan.n_rounds + n_foreign, n_told or 0)
+        return max(self.plan.n_rounds + n_given, n_told or 0)
 
-    @property
-    def fitted(self) -> Fitted | None:
-        """What was fitted to the readings; None before there are enough, and where all was assumed."""
+    def drawn(self, t: int) -> str | None:
+        """The instance that the draw of round t names: a function of seed and t.
+
+        None before the fit where the probabilities depend on it (Fast-Slow).
+        """
+        scale = self.fit().scale if self.is_ready and self.plan.draws() is None else None
+        return self.plan.drawn(self.seed, t, scale)
+
+    def fit(self) -> Fitted | Given:
+        """The models: given, or fitted to the readings so far.
+
+        Raises:
+            RuntimeError: The initial design is not read yet; see `is_ready`.
+        """
+        if not self.is_ready:
+            raise RuntimeError(
+                f"a fit needs the {self.n_design} readings of the initial design, got {len(self.told)}"
+            )
         at = last_fit_point(len(self.told), self.n_design)
-        if at is None or self.plan.assumptions is not None:
-            return None
-        if at != self._fitted_at:
-            self._fitted = self._fit(self.told[:at])
+        if self.plan.assumptions is None and at is not None and at != self._fitted_at:
+            low, side = self._range()
+            U = (np.array([reading.u for reading in self.told[:at]]) - low) / side
+            y = np.array([reading.y for reading in self.told[:at]])
+            self._models = Fitted(self.plan, U, y, side)
             self._algorithm = self._scout = None
             self._fitted_at = at  # last, so that an interrupt leaves nothing half done
-        return self._fitted
+        assert self._models is not None
+        return self._models
 
-    @property
-    def assumptions(self) -> Assumptions | None:
-        """What guarantees rest on, in model units: the user's, or fitted; None before that."""
-        if not self.is_ready:
-            return None
-        return self.plan.assumptions if self.fitted is None else self.fitted.judge.assumptions
-
-    @property
-    def units(self) -> Units:
-        """The user's units against the model's."""
-        return Units(sign=self.plan.sign) if self.fitted is None else self.fitted.judge.units
-
-    @property
-    def algorithm(self) -> Algorithm | None:
-        """The learner whose bounds hold, with all that was told; None before there is a model."""
-        if self.assumptions is None:
-            return None
-        units, is_redrawn = self.units, self._is_redrawn
-
-        lam = self.assumptions.lam
-
-        def reading(told: Told) -> Reading:
-            drawn = None if is_redrawn else told.drawn
-            chosen_by = "user" if told.is_foreign else "algorithm"
-            return Reading(told.t, told.u, units.to_model(told.y), drawn, "", lam, None, chosen_by)
-
-        if self._algorithm is None or (self._is_counted and self._counted != self.n_readings):
-            self._algorithm = self._new_algorithm()
-            self._counted = self.n_readings
+    def judge(self) -> Algorithm:
+        """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
+        model, n = self.fit().judge, self.n_readings
+        if self._algorithm is None or (self.plan.is_counted and self._counted != n):
+            self._algorithm = self.plan.algorithm(
+                self.domain, model.assumptions, model.units.scale, n, self.seed
+            )
+            self._counted = n
             if self._fitted_at >= N_AT_ONCE:
-                self._algorithm.learn([reading(told) for told in self.told[: self._fitted_at]])
+                self._algorithm.learn(self._in_model(self.told[: self._fitted_at], model))
         for t, because_of_value in self.lost.items():
             self._algorithm.lose(t, because_of_value=because_of_value)
-        for told in self.told[len(self._algorithm.readings) :]:
-            self._algorithm.learn(reading(told))
+        for reading in self._in_model(self.told[len(self._algorithm.readings) :], model):
+            self._algorithm.learn(reading)
         return self._algorithm
 
-    @property
-    def scout(self) -> Scout | None:
-        """The player that chooses; None where the algorithm itself does, and before there is a model."""
-        if not self.is_ready or self.plan.explore is None:
-            return None
-        model = self._likely  # first: a new fit is a new scout's
+    def scout(self) -> Scout:
+        """The player that chooses points, after reading all that was told; needs what `fit` needs.
+
+        Where the algorithm chooses itself, one with the usual beta.
+        """
+        model, beta = self.fit().likely, self.plan.explore
         if self._scout is None:
-            self._scout = Scout(self.domain, model.assumptions, self.plan.explore)
-        self._catch_up(self._scout, model.units)
+            beta = EXPLORE if beta is None else beta
+            self._scout = Scout(self.domain, model.assumptions, beta)
+        self._scout.learn(self._in_model(self.told[self._scout.n_readings :], model))
         return self._scout
-
-    def scouting(self, beta: float) -> Scout:
-        """Another scout, which has read the same; there must be a model."""
-        scout = Scout(self.domain, self._likely.assumptions, beta)
-        self._catch_up(scout, self._likely.units)
-        return scout
-
-    def domain_point(self, x: Any) -> Floats:
-        """A point in the user's units, checked (and snapped, where not every point exists)."""
-        return self._start.x_of(self._start.coordinates_of(x))
-
-    def coordinates_of(self, x: Any) -> Floats:
-        """A point in the user's units as the kernel sees it, checked."""
-        return self._start.coordinates_of(x)
 
     # --- inside --------------------------------------------------------------------------------
 
     @property
-    def _likely(self) -> Model:
-        """What to choose by."""
-        if self.fitted is not None:
-            return self.fitted.likely
-        assert self.plan.assumptions is not None
-        return Model(self.plan.assumptions, Units(sign=self.plan.sign))
-
-    def _catch_up(self, scout: Scout, units: Units) -> None:
-        rest = self.told[scout.n_readings :]
-        scout.learn([(told.t, told.u, units.to_model(told.y)) for told in rest])
-
-    @property
-    def _is_counted(self) -> bool:
-        """Whether the learner depends on the number of readings."""
-        return self.plan.known_or_zero is None and self.plan.corruption in (None, UNKNOWN)
-
-    @property
     def _is_redrawn(self) -> bool:
-        """Whether what was noted about a draw does not count, since the shares are others now.
+        """Whether recorded draws do not count, because their probabilities are different by now.
 
-        That of slow changes with a fit, the number of layers with that of the readings. A budget holds
-        for draws made with one share, so all are made with the share it has now.
+        That of slow changes with a fit, the number of layers with the number of readings. A budget
+        holds for draws made with one probability, so all are made again with the current one.
         """
-        if self.plan.known_or_zero is not None:
-            return self.plan.assumptions is None
-        if self.plan.corruption != UNKNOWN:
-            return False
-        return layer_probabilities(self.n_readings) != layer_probabilities(self.plan.n_rounds)
+        plan = self.plan
+        return plan.draws() is None or plan.draws() != plan.draws(n_readings=self.n_readings)
 
-    def _avoided(self, lost: Sequence[Floats]) -> list[Floats]:
-        """Of the points without a reading those that gave none more often than they gave one.
+    def _in_model(self, readings: Sequence[Reading], model: Model) -> list[Reading]:
+        """Readings as an algorithm with this model is told them."""
+        units, lam, is_redrawn = model.units, model.assumptions.lam, self._is_redrawn
+        return [
+            replace(each, y=units.to_model(each.y), lam=lam, drawn=None if is_redrawn else each.drawn)
+            for each in readings
+        ]
+
+    def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
+        """The points among them that failed more often than they gave a reading.
 
         So one failure does not rule out a point that was read, before or after, and one that has come
         to fail always costs at most one round more than it has readings.
         """
-        gone = np.array(lost)
-        read = np.array([told.u for told in self.told]).reshape(-1, self.domain.d)
+        gone = np.array(failed)
+        read = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
         return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
 
     def _design(self, t: int, avoid: Sequence[Floats]) -> Floats:
@@ -293,19 +245,17 @@ class Engine:
         domain, d = self.domain, self.domain.d
         box = domain if isinstance(domain, Box) else Box([0.0] * d, [1.0] * d)
         stream = int(2**32 * self.seed.uniform(0))  # round 0 has no draw
-        U = np.roll(box.sobol(256, stream), 1 - t, axis=0)
         low, side = self._range()
-        for u in U:
+        for u in np.roll(box.sobol(256, stream), 1 - t, axis=0):
+            point: Floats = u
             if isinstance(domain, Grid):
                 nearest = np.argmin((((domain.points - low) / side - u) ** 2).sum(axis=1))
-                u = domain.points[nearest]
-            if not is_among(u[None], avoid).any():
-                break
-        else:
-            U = self._start.coordinates
-            u = U[np.argmin(is_among(U, avoid))]
-        point: Floats = u
-        return point
+                point = domain.points[nearest]
+            if not is_among(point[None], avoid).any():
+                return point
+        left = self._start.coordinates
+        rest: Floats = left[np.argmin(is_among(left, avoid))]
+        return rest
 
     def _range(self) -> tuple[Floats, Floats]:
         """Lower corner and sides of what the kernel sees."""
@@ -313,24 +263,6 @@ class Engine:
             return np.zeros(self.domain.d), np.ones(self.domain.d)
         low, high = self.domain.points.min(axis=0), self.domain.points.max(axis=0)
         return low, np.where(high > low, high - low, 1.0)
-
-    def _fit(self, told: Sequence[Told]) -> Fitted:
-        low, side = self._range()
-        U = (np.array([one.u for one in told]) - low) / side
-        return Fitted(self.plan, U, np.array([one.y for one in told]), side)
-
-    def _new_algorithm(self) -> Algorithm:
-        plan, scale, assumed, domain = self.plan, self.units.scale, self.assumptions, self.domain
-        assert assumed is not None
-        if plan.known_or_zero is not None:
-            return FastSlowGPUCB(domain, assumed, C=plan.known_or_zero / scale, seed=self.seed)
-        if plan.corruption == UNKNOWN:
-            return LayeredGPUCB(domain, assumed, T=self.n_readings, seed=self.seed)
-        if plan.corruption == 0:
-            return GPUCB(domain, assumed)
-        if plan.corruption is None:
-            return RobustGPUCB(domain, assumed, C=SHARE * self.n_readings * assumed.c_max)
-        return RobustGPUCB(domain, assumed, C=float(plan.corruption) / scale)
 
 
 def last_fit_point(n: int, n_design: int, n_last: float = 512) -> int | None:
@@ -341,10 +273,6 @@ def last_fit_point(n: int, n_design: int, n_last: float = 512) -> int | None:
     """
     if n < n_design:
         return None
-    at = following = n_design
-    while following <= n:
-        at = following
-        if at > n_last:
-            break
-        following = at + (1 if at < 64 else at // 8)
-    return at
+    return last_stop(
+        n, n_design, lambda at: math.inf if at > n_last else at + (1 if at < 64 else at // 8)
+    )

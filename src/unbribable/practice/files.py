@@ -22,24 +22,17 @@ process id, since a forked child inherits this table and not the locks."""
 
 
 def write(path: str | os.PathLike[str], stored: dict[str, Any]) -> None:
-    """Write a run as JSON, in the stead of what the file held; only its owner may read the file.
-
-    Raises:
-        OSError: It could not be written; the file is as it was.
-    """
+    """Write a run as JSON in place of what the file held; only its owner may read the file."""
     text = json.dumps({"format": FORMAT, **stored}, allow_nan=False)
-    try:
-        with written(Path(path).resolve(), is_private=True) as file:  # not the link, if it is one
-            file.write(text.encode())
-    except OSError as error:
-        raise _about(path, error) from error
+    with written(path, is_private=True) as file:
+        file.write(text.encode())
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What `write` wrote.
 
     Raises:
-        ValueError: The file is no saved run, or of another format.
+        ValueError: The file is not a saved run, or has another format.
     """
     try:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -47,11 +40,12 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path} must be a run saved by Result.save, got {error}") from None
     if not isinstance(stored, dict) or stored.get("format") != FORMAT or not stored.keys() >= _KEYS:
         raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
-    for name in ("domain", "plan"):
-        if not isinstance(stored[name], dict):
-            raise ValueError(f"{path} must be a run saved by Result.save, got {name}={stored[name]!r}")
-    if set(stored["plan"]) != set(Plan.__dataclass_fields__):
-        raise ValueError(f"{path} must be a run saved by Result.save, got plan={stored['plan']!r}")
+    domain, plan = stored["domain"], stored["plan"]
+    is_whole = isinstance(domain, dict) and isinstance(plan, dict)
+    if not is_whole or set(plan) != set(Plan.__dataclass_fields__):
+        raise ValueError(
+            f"{path} must be a run saved by Result.save, got domain={domain!r} and plan={plan!r}"
+        )
     return stored
 
 
@@ -59,12 +53,10 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     """Keep every other run off the file, in this process and in others.
 
-    The lock is the operating system's, on a file beside it: it ends with the process, even a killed
-    one.
+    The lock is the operating system's, on a file beside it: it ends with the process, even a killed one.
 
     Raises:
         RuntimeError: Another run has it.
-        OSError: There can be no file beside it.
     """
     target = Path(path).resolve()
     key, mine = (os.getpid(), target), object()
@@ -88,7 +80,8 @@ def _acquire(path: str | os.PathLike[str], beside: Path) -> int:
         try:
             handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise _about(path, error) from error
+            error.filename = str(path)  # the file that the user named, not the one beside it
+            raise
         try:
             _lock(handle)
         except (BlockingIOError, PermissionError):
@@ -140,8 +133,3 @@ def _in_use(path: str | os.PathLike[str], owner: str) -> RuntimeError:
         f"a file is for one run at a time, got {path}, which the run of process {owner} is using; "
         "wait until it has ended, or use another file"
     )
-
-
-def _about(path: str | os.PathLike[str], error: OSError) -> OSError:
-    """The same error, about the file the user named."""
-    return OSError(error.errno, error.strerror, str(path))

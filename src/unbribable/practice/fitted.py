@@ -1,4 +1,4 @@
-"""What a run takes for true where the user did not say it: fitted to the readings."""
+"""The models a run works with: given by the user, or fitted to the readings."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,8 @@ from unbribable.practice.plan import DELTA, Plan
 from unbribable.theory.assumptions import Assumptions
 
 LAM = 0.01
-"""Smallest fictitious noise of a fitted model: below it, posteriors drift in float64."""
+"""Smallest lam of a fitted model. Any value is valid; below this one the posterior of a long run, which
+is updated reading by reading, drifts in float64."""
 
 N_FITTED = 160
 """Readings that a fit uses, at most."""
@@ -23,10 +24,18 @@ N_SIGMA = 6.0
 
 @dataclass(frozen=True)
 class Model:
-    """Assumptions, and the units in which they are said."""
+    """Assumptions, and the units in which they are stated."""
 
     assumptions: Assumptions
     units: Units
+
+
+class Given:
+    """The user's own assumptions as all models of a run."""
+
+    def __init__(self, assumptions: Assumptions, sign: float) -> None:
+        self.likely = self.judge = self.scores = Model(assumptions, Units(sign=sign))
+        self.scale = 1.0
 
 
 class Fitted:
@@ -51,19 +60,19 @@ class Fitted:
 
     @cached_property
     def likely(self) -> Model:
-        """What is most likely, to choose by."""
+        """The most likely model, by which points are chosen."""
         return self._model(self._free.likely, self._free.likely.scale)
 
     @cached_property
     def judge(self) -> Model:
-        """What guarantees rest on: the wide end of what the readings allow."""
+        """The model that guarantees rest on: the wide end of what the readings allow."""
         every = np.linspace(0, len(self._y) - 1, min(len(self._y), N_FITTED)).astype(int)
         found = self._about_f.cautious(self._U[every], self._y[every])
         return self._model(found, self.scale, is_bound=True)
 
     @cached_property
     def scores(self) -> Model:
-        """What is most likely, in the judge's units: to score readings by."""
+        """The most likely model in the judge's units, by which suspicious readings are found."""
         return self._model(self._about_f.likely, self.scale)
 
     @property

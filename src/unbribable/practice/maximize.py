@@ -7,28 +7,26 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from unbribable.decision.draws import Seed
 from unbribable.model import checks
-from unbribable.model.kernels import Kernel
 from unbribable.practice.engine import Engine
 from unbribable.practice.files import locked, read
-from unbribable.practice.plan import Plan, exploration
+from unbribable.practice.plan import Plan, Settings, with_settings
 from unbribable.practice.progress import reporter
-from unbribable.practice.result import Result, Trial, learn
+from unbribable.practice.result import Result, Trial, replayed, restored
 from unbribable.practice.space import Space
-from unbribable.theory.assumptions import Assumptions
 
 Callback = Callable[[Result, Trial], bool | None]
 
 N_HOPELESS = 10
-"""A run ends when that many evaluations, the first ones, have all failed."""
+"""A run ends if its first evaluations, this many, all fail."""
 
 N_HOPELESS_TYPES = 5
-"""The same where all of them failed with a TypeError, which hardly depends on the point."""
+"""The same if each failed with a TypeError, which hardly depends on the point."""
 
 
 class SaveError(OSError):
@@ -38,27 +36,20 @@ class SaveError(OSError):
     """The result so far, with the round that is not in the file."""
 
 
+@with_settings
 def maximize(
     f: Callable[[Any], float],
     domain: Any,
     n_rounds: int,
     *,
-    corruption: float | str | None = None,
-    known_or_zero: float | None = None,
     direction: str = "maximize",
-    assumptions: Assumptions | None = None,
-    kernel: Kernel | None = None,
-    noise_std: float | None = None,
-    B: float | None = None,
-    delta: float | None = None,
-    n_init: int | None = None,
-    explore: float | None = None,
     seed: Any = None,
     initial: Iterable[tuple[Any, float]] = (),
     callbacks: Iterable[Callback] = (),
     on_error: str = "record",
     progress: bool | None = None,
     file: str | os.PathLike[str] | None = None,
+    **settings: Unpack[Settings],
 ) -> Result:
     """Find the maximum of f, although some of what it returns may be noise or lies.
 
@@ -70,36 +61,20 @@ def maximize(
         domain: A Box, a Grid, a list of pairs (low, high), an array of candidates (n, d), or a dict
             from name to bounds such as {"x": (0.0, 1.0), "n": Whole(1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
-        corruption: What lies add up to at most, in absolute value: a number (Algorithm 1), 0 for none
-            (GP-UCB), "unknown" (Algorithm 3). None: a tenth of all readings, initial ones
-            included, may be lies of any size (Algorithm 1).
-        known_or_zero: Instead of corruption: either there is none, or at most this (Algorithm 2).
+        {settings}
         direction: "maximize" or "minimize".
-        assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
-            readings of an initial design by a criterion that single lies hardly move, and again as
-            there are more of them; the guarantee is then conditional on the fit.
-        kernel: Of f itself, kept while the rest is fitted; on a box it sees the unit cube.
-        noise_std: Kept while the rest is fitted.
-        B: Bound on the RKHS norm of f itself, and so on |f|, kept while the rest is fitted.
-        delta: Probability with which the guarantee may fail, 0.1 by default; assumptions say their own.
-        n_init: Readings of the initial design, 2 d + 4 by default; none where assumptions are given.
-        explore: Points are chosen by a scout that maximises mean + explore * standard deviation over
-            the readings that do not look like lies: a heuristic, which needs far fewer rounds than
-            the worst case. The learner that `corruption` names judges its choices; its intervals and
-            certificates hold for any. None: 2 where the model is fitted; with assumptions the
-            learner chooses itself, as the theorems want it.
         seed: Of the secret draws and the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading). A run that goes on from a file has
-            them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading). A run that is resumed from a file
+            has them already, and refuses others.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
             failed, nothing is learned, and the run goes on, unless the first ten all fail (five, if
             each with a TypeError). "raise": it is raised.
         progress: Whether to show a progress bar; by default on a terminal only.
-        file: Where to keep the run, written after every round. If it exists, the run goes on from
-            there, exactly as if it had not stopped. It is for one run at a time, and holds the seed,
-            so only its owner may read it.
+        file: Where to keep the run, written after every round. If it exists, the run resumes exactly
+            as if it had not stopped. It is for one run at a time, and holds the seed, so only its
+            owner may read it.
 
     Returns:
         The result; after Ctrl-C the result so far.
@@ -113,19 +88,7 @@ def maximize(
     if not callable(f):
         raise TypeError(f"f must be callable, got f={f!r}")
     checks.choice("on_error", on_error, ("record", "raise"))
-    plan = Plan(
-        n_rounds,
-        corruption,
-        known_or_zero,
-        direction,
-        assumptions,
-        kernel,
-        noise_std,
-        B,
-        delta,
-        n_init,
-        exploration(explore, assumptions),
-    )
+    plan = Plan.of(n_rounds, settings, direction)
     functions, readings = _functions(callbacks), _pairs(initial)
     if file is not None:
         space.to_plain()  # refuses what cannot be stored
@@ -162,7 +125,6 @@ class _Run:
         self.seconds: list[float] = []
         self._failures: list[type[Exception]] = []
         self._last_failure: Exception | None = None  # in this call, like those
-        self._has_warned = False
 
     @property
     def n_done(self) -> int:
@@ -170,18 +132,17 @@ class _Run:
         return sum(not trial.is_given for trial in self.trials)
 
     def give(self, readings: list[tuple[Any, Any]]) -> None:
-        """Take in readings of the user's, all or none."""
-        self.trials = self._given(readings)
-        for trial in self.trials:
-            learn(self.engine, trial)
+        """Take in the user's readings, all or none."""
+        for trial in self._given(readings):
+            self._take(trial)
         self._save(self.result())
 
     def _given(self, readings: list[tuple[Any, Any]]) -> list[Trial]:
         trials = []
-        for number, (x, y) in enumerate(readings, 1):
-            point = self.engine.domain_point(self.space.given(x))
-            params, y = self.space.shown(point), checks.reading("initial reading", y)
-            trials.append(Trial(number, point, params, y, self.engine.drawn(number), is_given=True))
+        for t, (given, y) in enumerate(readings, 1):
+            x = self.engine.point(self.space.given(given))
+            params, y = self.space.shown(x), checks.reading("initial reading", y)
+            trials.append(Trial(t, x, params, y, self.engine.drawn(t), is_given=True))
         return trials
 
     def check_hope(self) -> None:
@@ -193,7 +154,7 @@ class _Run:
             return
         way = "mend f"
         if self.file is not None:
-            way = f"they are kept in {self.file}: mend f, or call again to go on from there"
+            way = f"they are kept in {self.file}: mend f, or call again to resume from there"
         raise RuntimeError(
             f"f must return a number, got none in {len(self._failures)} evaluations (the last one: "
             f"{_reason(self._last_failure)}); {self.n_done} of {self.engine.plan.n_rounds} rounds are "
@@ -202,35 +163,34 @@ class _Run:
 
     def round(self, f: Callable[[Any], float], on_error: str) -> Trial:
         """Ask, evaluate, learn, save."""
-        number = len(self.trials) + 1
         start = time.perf_counter()
-        failed = [trial.x for trial in self.trials if trial.y is None]
-        asked = self.engine.ask(number, avoid=[self.engine.coordinates_of(x) for x in failed])
+        query = self.engine.ask(len(self.trials) + 1)
         self.seconds.append(time.perf_counter() - start)
-        params = self.space.shown(asked.x)
         y, error = None, None
         try:
-            y = checks.reading("y", f(self.space.shown(asked.x)))
+            y = checks.reading("y", f(self.space.shown(query.x)))
+            self._last_failure = None  # which keeps what f held when it failed
         except Exception as raised:
             if on_error == "raise":
                 raise
             error = _reason(raised)
-            self._failures.append(type(raised))
-            self._last_failure = raised
-            if not self._has_warned:
-                self._has_warned = True
+            if not self._failures:
                 warnings.warn(
-                    f"round {number} failed and is recorded as such, nothing was learned: {error}",
+                    f"round {query.t} failed and is recorded as such, nothing was learned: {error}",
                     RuntimeWarning,
                     stacklevel=3,
                 )
-        else:
-            self._last_failure = None  # which keeps what f held when it failed
-        trial = Trial(number, asked.x, params, y, asked.drawn, error=error)
-        self.trials.append(trial)  # first of all: what Ctrl-C finds here is not lost
-        learn(self.engine, trial)
+            self._failures.append(type(raised))
+            self._last_failure = raised
+        params = self.space.shown(query.x)
+        trial = Trial(query.t, query.x, params, y, query.drawn, error=error)
+        self._take(trial)
         self._save(self.result())
         return trial
+
+    def _take(self, trial: Trial) -> None:
+        self.trials.append(trial)  # first of all: what Ctrl-C finds here is not lost
+        trial.tell(self.engine)
 
     def _save(self, result: Result) -> None:
         if self.file is not None:
@@ -243,19 +203,11 @@ class _Run:
                 raise unsaved from error
 
     def result(self, *, is_interrupted: bool = False, anew: bool = False) -> Result:
-        """The result so far; `anew`: by an engine of its own, which learns when it is asked."""
-        engine = self.engine
-        if anew:
-            engine = Engine(self.space.domain, engine.plan, engine.seed)
-            for trial in self.trials:
-                learn(engine, trial)
+        """The result so far; `anew`: with an engine of its own."""
+        engine = replayed(self.engine, self.trials) if anew else self.engine
         seconds = float(np.median(self.seconds)) if self.seconds else None
         return Result(
-            self.space,
-            engine,
-            self.trials,
-            is_interrupted=is_interrupted,
-            seconds_per_ask=seconds,
+            self.space, engine, self.trials, is_interrupted=is_interrupted, seconds_per_ask=seconds
         )
 
     def ended(self, *, is_interrupted: bool) -> Result:
@@ -284,7 +236,7 @@ class _Run:
                         f"{self.file} holds another run: {name} {key} was {then.get(key)!r}, got "
                         f"{value!r}; {way}"
                     )
-        result = Result.of_file(self.file, stored, plan)
+        result = restored(self.file, stored, plan)
         if seed is not None and Seed.of(seed) != result.engine.seed:
             raise ValueError(f"{self.file} holds a run with another seed; leave the seed out")
         given = [(trial.x.tolist(), trial.y) for trial in result.trials if trial.is_given]

@@ -1,14 +1,24 @@
 """What a run is about, before any reading: plain values that can be stored and compared."""
 
+import inspect
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
+from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.draws import Seed
+from unbribable.decision.policies.fast_slow import FastSlowGPUCB
+from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.model import checks
+from unbribable.model.box import Box
+from unbribable.model.domain import Grid
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.budgets import fast_slow_probabilities, layer_probabilities
 
 SHARE = 0.1
 """Share of the readings that may be lies where nothing else is said."""
@@ -18,16 +28,77 @@ UNKNOWN = "unknown"
 DELTA = 0.1
 """Probability with which the guarantee may fail where nothing else is said."""
 
-_NUMBERS = ("n_rounds", "corruption", "known_or_zero", "noise_std", "B", "delta", "n_init", "explore")
+EXPLORE = 2.0
+"""Beta of the scout where the model is fitted and nothing else is said."""
+
+_LIMITS: dict[str, dict[str, Any]] = {
+    "known_or_zero": {"above": 0.0},
+    "noise_std": {"at_least": 0.0},
+    "B": {"above": 0.0},
+    "delta": {"above": 0.0, "below": 1.0},
+    "explore": {"at_least": 0.0},
+}
+
+
+class Settings(TypedDict, total=False):
+    """What `maximize` and the Optuna sampler let the user say; None, or left out, is the default."""
+
+    corruption: float | str | None
+    known_or_zero: float | None
+    assumptions: Assumptions | None
+    kernel: Kernel | None
+    noise_std: float | None
+    B: float | None
+    delta: float | None
+    n_init: int | None
+    explore: float | None
+
+
+_HELP = """corruption: Upper bound on the sum of all lies in absolute value: a number (Algorithm 1), 0 if
+            there are none (GP-UCB), or "unknown" (Algorithm 3). None: up to a tenth of all readings,
+            those you brought along included, may be lies of any size (Algorithm 1).
+        known_or_zero: Instead of corruption: there is either none, or at most this much (Algorithm 2).
+        assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
+            readings of an initial design, by a criterion that single lies hardly move, and again as
+            more readings arrive; the guarantee then holds only if the fit is right.
+        kernel: Kernel of f itself, kept while the rest is fitted. On a box, and for named parameters,
+            it sees the unit cube; a choice among more than two takes one coordinate per option.
+        noise_std: Standard deviation of the noise, kept while the rest is fitted.
+        B: Bound on the RKHS norm of f itself, and so on |f|, kept while the rest is fitted.
+        delta: Probability with which the guarantee may fail, 0.1 by default; assumptions bring theirs.
+        n_init: Readings of the initial design, 2 d + 4 by default; none where assumptions are given.
+        explore: Points are chosen by a scout, which maximises mean + explore * standard deviation
+            over the readings that do not look like lies: a heuristic that needs far fewer rounds than
+            the worst case. The algorithm that `corruption` names judges its choices: its intervals
+            and certificates hold for any. None: 2 where the model is fitted; where assumptions are
+            given, the algorithm chooses the points itself, as the theorems require."""
+
+Documented = TypeVar("Documented", bound=Callable[..., Any])
+
+
+def with_settings(target: Documented) -> Documented:
+    """Spell out the settings in the help and the signature of a function or class that takes them.
+
+    The docstring has `{settings}` in their place, the signature `**settings: Unpack[Settings]`.
+    """
+    if target.__doc__ is not None:  # as under python -OO
+        target.__doc__ = target.__doc__.replace("{settings}", _HELP)
+    signature = inspect.signature(target)
+    *others, _ = signature.parameters.values()
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+        for name, hint in Settings.__annotations__.items()
+    ]
+    target.__signature__ = signature.replace(parameters=[*others, *named])  # type: ignore[attr-defined]
+    return target
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a run is to be done. Amounts are in the units of the readings.
+    """How a run is to be done; amounts are in the units of the readings.
 
-    Exactly one learner follows: `corruption` 0 is GP-UCB; a number is Algorithm 1; None is Algorithm 1
-    with room for lies of any size in a tenth of all readings; "unknown" is Algorithm 3;
-    `known_or_zero` is Algorithm 2.
+    The fields are what `maximize` explains under the same names, where None was replaced by a default
+    only in `explore`: None means that the algorithm chooses the points, a number is a scout's beta.
     """
 
     n_rounds: int
@@ -35,29 +106,36 @@ class Plan:
     known_or_zero: float | None = None
     direction: str = "maximize"
     assumptions: Assumptions | None = None
-    """Given whole; otherwise fitted to the first readings, except for what follows."""
     kernel: Kernel | None = None
     noise_std: float | None = None
     B: float | None = None
     delta: float | None = None
     n_init: int | None = None
-    explore: float | None = 2.0
-    """Points are chosen by a scout, see Scout, with this beta; None: by the algorithm itself."""
+    explore: float | None = EXPLORE
+
+    @classmethod
+    def of(cls, n_rounds: int, settings: Settings, direction: str = "maximize") -> "Plan":
+        """From what a user says."""
+        unknown = sorted(settings.keys() - Settings.__annotations__.keys())
+        if unknown:
+            raise TypeError(f"keywords must be among {[*Settings.__annotations__]}, got {unknown}")
+        words: dict[str, Any] = {**settings}
+        if words.get("explore") is None:
+            words["explore"] = EXPLORE if words.get("assumptions") is None else None
+        return cls(n_rounds, direction=direction, **words)
 
     def __post_init__(self) -> None:
-        for name in _NUMBERS:
+        for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if isinstance(value, np.generic):  # plain numbers can be stored
                 object.__setattr__(self, name, value.item())
         checks.integer("n_rounds", self.n_rounds, at_least=1)
-        if self.known_or_zero is not None:
-            if self.corruption is not None:
-                raise ValueError(
-                    "corruption and known_or_zero exclude each other, "
-                    f"got corruption={self.corruption!r}, known_or_zero={self.known_or_zero!r}"
-                )
-            checks.real("known_or_zero", self.known_or_zero, above=0.0)
-        elif isinstance(self.corruption, str):
+        if self.known_or_zero is not None and self.corruption is not None:
+            raise ValueError(
+                "corruption and known_or_zero exclude each other, "
+                f"got corruption={self.corruption!r}, known_or_zero={self.known_or_zero!r}"
+            )
+        if isinstance(self.corruption, str):
             if self.corruption != UNKNOWN:
                 raise ValueError(
                     f"corruption must be a number in the units of f, {UNKNOWN!r}, or None for lies in "
@@ -67,10 +145,11 @@ class Plan:
             hint = f"; {UNKNOWN!r} and None are allowed too"
             checks.real("corruption", self.corruption, at_least=0.0, hint=hint)
         checks.choice("direction", self.direction, ("maximize", "minimize"))
-        if self.delta is not None:
-            checks.real("delta", self.delta, above=0.0, below=1.0)
-        if self.explore is not None:
-            checks.real("explore", self.explore, at_least=0.0)
+        for name, limits in _LIMITS.items():
+            if getattr(self, name) is not None:
+                checks.real(name, getattr(self, name), **limits)
+        if self.n_init is not None:
+            checks.integer("n_init", self.n_init, at_least=1)
         if self.assumptions is not None:
             if not isinstance(self.assumptions, Assumptions):
                 raise TypeError(f"assumptions must be Assumptions, got {self.assumptions!r}")
@@ -78,14 +157,70 @@ class Plan:
             given = [name for name in names if getattr(self, name) is not None]
             if given:
                 raise ValueError(f"assumptions say {given} already, got them besides")
+            if self.is_drawn and np.isinf(self.assumptions.c_max):
+                raise ValueError(
+                    "c_max must be finite where the corruption is unknown or may be zero, got c_max=inf"
+                )
         if self.kernel is not None and not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got kernel={self.kernel!r}")
-        if self.noise_std is not None:
-            checks.real("noise_std", self.noise_std, at_least=0.0)
-        if self.B is not None:
-            checks.real("B", self.B, above=0.0)
-        if self.n_init is not None:
-            checks.integer("n_init", self.n_init, at_least=1)
+
+    # --- which algorithm follows ---------------------------------------------------------------
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a secret draw decides in each round which instance learns."""
+        return self.known_or_zero is not None or self.corruption == UNKNOWN
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the algorithm depends on the number of readings."""
+        return self.known_or_zero is None and self.corruption in (None, UNKNOWN)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The instances that the draw of a round can name."""
+        if self.known_or_zero is not None:
+            return ("slow", "fast")
+        return tuple(label for label, _ in self.draws() or ())
+
+    def draws(
+        self, *, n_readings: int | None = None, scale: float | None = None
+    ) -> tuple[tuple[str, float], ...] | None:
+        """The instances that a draw can name, with their probabilities, in the order of the draw.
+
+        None where they depend on a fit that there is not yet: Fast-Slow reads C in units of `scale`.
+
+        Args:
+            n_readings: For how many readings; as many as there are rounds if None.
+            scale: Unit of the model, in the user's units; None if it is still to be fitted.
+        """
+        if self.known_or_zero is not None:
+            scale = 1.0 if self.assumptions is not None else scale
+            return None if scale is None else fast_slow_probabilities(self.known_or_zero / scale)
+        if self.corruption == UNKNOWN:
+            return layer_probabilities(self.n_rounds if n_readings is None else n_readings)
+        return (("main", 1.0),)
+
+    def drawn(self, seed: Seed, t: int, scale: float | None = None) -> str | None:
+        """The instance that the draw of round t names; None where `draws` has no answer yet."""
+        draws = self.draws(scale=scale)
+        return None if draws is None else seed.choose(t, draws)
+
+    def algorithm(
+        self, domain: Grid | Box, assumed: Assumptions, scale: float, n_readings: int, seed: Seed
+    ) -> Algorithm:
+        """The algorithm whose bounds hold, before its first reading; arguments as in `draws`."""
+        if self.known_or_zero is not None:
+            return FastSlowGPUCB(domain, assumed, C=self.known_or_zero / scale, seed=seed)
+        if self.corruption == UNKNOWN:
+            return LayeredGPUCB(domain, assumed, T=n_readings, seed=seed)
+        if self.corruption is None:
+            return RobustGPUCB(domain, assumed, C=SHARE * n_readings * assumed.c_max)
+        if self.corruption == 0:
+            return GPUCB(domain, assumed)
+        return RobustGPUCB(domain, assumed, C=float(self.corruption) / scale)
+
+    # --- what follows from the rest ------------------------------------------------------------
 
     def n_design(self, d: int) -> int:
         """Readings of the initial design: none where everything is assumed already."""
@@ -111,16 +246,15 @@ class Plan:
     def to_plain(self) -> dict[str, Any]:
         """JSON-able; a kernel of ours by name and fields, any other by its repr."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        plain["kernel"] = None if self.kernel is None else self.kernel.to_plain()
+        if self.kernel is not None:
+            plain["kernel"] = self.kernel.to_plain()
         if self.assumptions is not None:
-            plain["assumptions"] = {
-                **self.assumptions.to_plain(),
-                "kernel": self.assumptions.kernel.to_plain(),
-            }
+            kernel = self.assumptions.kernel.to_plain()
+            plain["assumptions"] = {**self.assumptions.to_plain(), "kernel": kernel}
         return plain
 
     @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> "Plan":
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Plan":
         """Back from `to_plain`, for kernels of ours."""
         fields = dict(plain)
         if fields.get("kernel") is not None:
@@ -131,8 +265,3 @@ class Plan:
             values["c_max"] = math.inf if values["c_max"] == "inf" else values["c_max"]
             fields["assumptions"] = Assumptions(**values)
         return cls(**fields)
-
-
-def exploration(explore: float | None, assumptions: Assumptions | None) -> float | None:
-    """What explore=None means at a door: 2 where the model is fitted, else the algorithm chooses."""
-    return 2.0 if explore is None and assumptions is None else explore

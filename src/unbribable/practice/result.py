@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,9 +22,9 @@ from unbribable.practice.space import Space
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One round: where, what was told, or why nothing was."""
+    """One round as the user saw it: where, what was told, or why nothing was."""
 
-    number: int
+    t: int
     """The round, from 1."""
     x: Floats
     """The point, (d,); for named parameters its encoding."""
@@ -44,17 +44,27 @@ class Trial:
         x.flags.writeable = False  # the run goes on from it
         object.__setattr__(self, "x", x)
 
+    @property
+    def number(self) -> int:
+        """The round, as run files call it."""
+        return self.t
+
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        fields["x"] = self.x.tolist()
-        if isinstance(self.params, np.ndarray):
-            fields["params"] = self.params.tolist()
-        return fields
+        names = ("number", "x", "params", "y", "instance", "is_given", "error")
+        return {name: plain(getattr(self, name)) for name in names}
+
+    def tell(self, engine: Engine) -> None:
+        """Let the engine learn it, or that it has no reading."""
+        if self.y is None:
+            engine.lose(self.t, self.x)
+        else:
+            chosen_by = "user" if self.is_given else "algorithm"
+            engine.tell(self.t, self.x, self.y, self.instance, chosen_by)
 
 
 class Result:
-    """Everything about a run so far. What is worked out from the readings is so when it is asked for.
+    """Everything about a run so far; what follows from the readings is worked out when asked for.
 
     Attributes:
         space: Where it searched.
@@ -82,7 +92,13 @@ class Result:
     @cached_property
     def recommendation(self) -> Recommendation | None:
         """The point to use with its interval and certificate, in your units; None without a reading."""
-        return advise(self.engine)
+        best = advise(self.engine)
+        return best if best is None else replace(best, params=self.space.params(best.x))
+
+    @cached_property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Every reading, the most suspicious first; `is_flagged` is the verdict. Nothing is deleted."""
+        return tuple(replace(each, params=self.space.params(each.x)) for each in doubt(self.engine))
 
     @property
     def x(self) -> Any:
@@ -105,16 +121,22 @@ class Result:
         return None if self.recommendation is None else self.recommendation.regret_bound
 
     @property
+    def guarantee(self) -> str:
+        """What is guaranteed, in words, or why nothing is."""
+        words: str | None = self._of_best("guarantee")
+        return "No guarantee: there is no reading yet." if words is None else words
+
+    @property
+    def assumptions(self) -> str:
+        """What the guarantee rests on, in words, with the units in which it is stated."""
+        return assumed(self.engine)
+
+    @property
     def naive(self) -> Trial | None:
         """The trial with the best reading: what an optimizer that believes every reading returns."""
         told = [trial for trial in self.trials if trial.y is not None]
         sign = self.engine.plan.sign
         return max(told, key=lambda trial: sign * (trial.y or 0.0), default=None)
-
-    @cached_property
-    def suspects(self) -> tuple[Suspect, ...]:
-        """Every reading, the most suspicious first; `is_flagged` is the verdict. Nothing is deleted."""
-        return doubt(self.engine)
 
     @property
     def n_suspects(self) -> int:
@@ -129,24 +151,12 @@ class Result:
     @property
     def detected(self) -> int | None:
         """The round whose reading gave corruption away (known_or_zero), or None."""
-        return None if self.engine.algorithm is None else self.engine.algorithm.detected
+        return self.engine.judge().detected if self.engine.is_ready else None
 
     @property
     def refuted(self) -> int | None:
         """The round whose reading contradicted the assumptions, or None."""
-        return None if self.engine.algorithm is None else self.engine.algorithm.refuted
-
-    @property
-    def guarantee(self) -> str:
-        """What is guaranteed, in words, or why nothing is."""
-        if self.recommendation is None:
-            return "No guarantee: there is no reading yet."
-        return self.recommendation.guarantee
-
-    @property
-    def assumptions(self) -> str:
-        """What the guarantee rests on, in words, with the units in which it is said."""
-        return assumed(self.engine)
+        return self.engine.judge().refuted if self.engine.is_ready else None
 
     def summary(self) -> str:
         """The answer in a few lines."""
@@ -158,8 +168,7 @@ class Result:
             interval = f"f between {self.lower:.6g} and {self.upper:.6g}"
         lines = [
             f"use x = {_words(self.x)}: {interval}",
-            f"best reading: {self.naive.y:.6g} in round {self.naive.number}, "
-            f"at {_words(self.naive.params)}",
+            f"best reading: {self.naive.y:.6g} in round {self.naive.t}, at {_words(self.naive.params)}",
             f"rounds: {len(self.trials)}, failed: {self.n_failed}, suspicious: {flagged or 'none'}",
             self.guarantee,
         ]
@@ -172,16 +181,11 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able data, without the secret seed."""
-        best = self.recommendation
+        best = ("lower", "upper", "regret_bound", "between_candidates", "probability", "threat")
         return {
             "format": FORMAT,
-            "x": _plain(self.x),
-            "lower": self.lower,
-            "upper": self.upper,
-            "regret_bound": self.regret_bound,
-            "between_candidates": None if best is None else best.between_candidates,
-            "probability": None if best is None else best.probability,
-            "threat": None if best is None else best.threat,
+            "x": plain(self.x),
+            **{name: self._of_best(name) for name in best},
             "guarantee": self.guarantee,
             "assumptions": self.assumptions,
             "naive": None if self.naive is None else self.naive.to_plain(),
@@ -193,10 +197,19 @@ class Result:
             "trials": [trial.to_plain() for trial in self.trials],
         }
 
+    def at(self, n: int) -> "Result":
+        """The result as it was after n rounds."""
+        return Result(self.space, replayed(self.engine, self.trials[:n]), self.trials[:n])
+
+    def _of_best(self, name: str) -> Any:
+        return None if self.recommendation is None else getattr(self.recommendation, name)
+
+    # --- files ---------------------------------------------------------------------------------
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to a JSON file, whole or not at all.
 
-        The file holds the secret seed, so that only its owner may read it.
+        The file holds the secret seed, so only its owner may read it.
         """
         stored = {
             "domain": self.space.to_plain(),
@@ -213,85 +226,68 @@ class Result:
         """Read a run that `save` wrote, and learn its readings again.
 
         Raises:
-            ValueError: The file is no saved run, or of another format.
+            ValueError: The file is not a saved run, or has another format.
         """
-        return cls.of_file(path, read(path))
+        return restored(path, read(path))
 
-    @classmethod
-    def of_file(
-        cls, path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | None = None
-    ) -> "Result":
-        """From what `read` found in the file; the plan is the stored one if None."""
-        try:
-            return cls._of(stored, plan or Plan.from_plain(stored["plan"]))
-        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} must be a run saved by Result.save, got {error!r}") from error
 
-    @classmethod
-    def _of(cls, stored: dict[str, Any], plan: Plan) -> "Result":
-        space = Space.from_plain(stored["domain"])
+def restored(path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | None = None) -> Result:
+    """The result that `read` found in the file; the plan is the stored one if None."""
+    try:
+        plan, space = plan or Plan.from_plain(stored["plan"]), Space.from_plain(stored["domain"])
         engine = Engine(space.domain, plan, Seed.from_plain(stored["seed"]))
         trials: list[Trial] = []
-        for plain in stored["trials"]:
-            trials.append(_stored_trial(plain, len(trials) + 1, space, engine))
-            learn(engine, trials[-1])
+        for row in stored["trials"]:
+            trials.append(_stored_trial(row, len(trials) + 1, space, engine))
+            trials[-1].tell(engine)
         n_done = sum(not trial.is_given for trial in trials)
         if n_done > plan.n_rounds:
             raise ValueError(f"trials must be n_rounds={plan.n_rounds} at most, got {n_done}")
+        is_interrupted = checks.truth("is_interrupted", stored["is_interrupted"])
         seconds = stored["seconds_per_ask"]
-        return cls(
-            space,
-            engine,
-            trials,
-            is_interrupted=checks.truth("is_interrupted", stored["is_interrupted"]),
-            seconds_per_ask=None if seconds is None else checks.real("seconds_per_ask", seconds),
-        )
-
-    def at(self, n: int) -> "Result":
-        """The result as it was after n rounds."""
-        engine = Engine(self.engine.domain, self.engine.plan, self.engine.seed)
-        for trial in self.trials[:n]:
-            learn(engine, trial)
-        return Result(self.space, engine, self.trials[:n])
+        seconds = None if seconds is None else checks.real("seconds_per_ask", seconds)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} must be a run saved by Result.save, got {error!r}") from error
+    return Result(space, engine, trials, is_interrupted=is_interrupted, seconds_per_ask=seconds)
 
 
-def learn(engine: Engine, trial: Trial) -> None:
-    """Let the engine learn a trial, or that it has no reading."""
-    if trial.y is None:
-        engine.lose(trial.number)
-    else:
-        engine.tell(trial.number, trial.x, trial.y, trial.instance, is_foreign=trial.is_given)
+def replayed(engine: Engine, trials: Sequence[Trial]) -> Engine:
+    """A new engine for the same run that was told these trials; it learns when it is asked."""
+    again = engine.anew()
+    for trial in trials:
+        trial.tell(again)
+    return again
 
 
-def _stored_trial(plain: dict[str, Any], number: int, space: Space, engine: Engine) -> Trial:
-    """A trial as it was saved, if the run can have had it in this round."""
-    engine.coordinates_of(plain["x"])  # refuses what is no point
-    x, y = np.asarray(plain["x"], dtype=np.float64), plain["y"]
-    y = None if y is None else checks.reading("y", y)
-    trial = Trial(**{**plain, "x": x, "params": space.shown(x), "y": y})
-    if checks.integer("number", trial.number, at_least=1) != number:
-        raise ValueError(f"trials must be numbered from 1 on, got number={trial.number}")
+def _stored_trial(row: dict[str, Any], t: int, space: Space, engine: Engine) -> Trial:
+    """A trial as it was saved, if the run can have had it in round t."""
+    fields = dict(row)
+    number, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
+    if number != t:
+        raise ValueError(f"trials must be numbered from 1 on, got number={number}")
+    engine.point(fields["x"])  # refuses what is not a point
+    x = np.asarray(fields["x"], dtype=np.float64)
+    fields |= {"x": x, "params": space.shown(x), "y": None if y is None else checks.reading("y", y)}
+    trial = Trial(t, **fields)
     checks.truth("is_given", trial.is_given)
-    is_told = y is not None and trial.error is None
-    is_failed = y is None and isinstance(trial.error, str)
-    if not (is_told or is_failed):
+    if not (trial.error is None if trial.y is not None else isinstance(trial.error, str)):
         raise ValueError(
             f"a trial must have a reading, or an error in words, got y={y!r} and error={trial.error!r}"
         )
-    if engine.plan.known_or_zero is None:
-        labels = [engine.drawn(number)]
-    elif engine.is_fitted:  # drawn anew after each fit
-        labels = [None, "slow", "fast"]
-    else:  # None: before the design was finished
-        labels = [None, engine.drawn(number)]
+    labels: list[str | None] = [engine.drawn(t)]
+    if engine.plan.draws() is None:  # drawn anew after each fit
+        labels = [None, *engine.plan.labels]
+    elif engine.plan.known_or_zero is not None:  # None: an initial reading
+        labels = [None, *labels]
     if trial.instance not in labels:
-        words = " or ".join(repr(label) for label in labels)
-        raise ValueError(f"instance of round {number} must be {words}, got instance={trial.instance!r}")
+        rule = " or ".join(repr(label) for label in labels)
+        raise ValueError(f"instance of round {t} must be {rule}, got instance={trial.instance!r}")
     return trial
 
 
-def _plain(point: Any) -> Any:
-    return point.tolist() if isinstance(point, np.ndarray) else point
+def plain(value: Any) -> Any:
+    """An array as a list; anything else as it is."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _words(point: Any) -> str:

@@ -1,7 +1,7 @@
 """A heuristic player: GP-UCB with a fixed beta on the readings that do not look like lies."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import AssumptionsRefuted
 from unbribable.decision.policies.gp_ucb import GPUCB
-from unbribable.decision.proposal import Reading as ModelReading
+from unbribable.decision.proposal import Reading
 from unbribable.decision.suspects import flagged
 from unbribable.model.box import Box
 from unbribable.model.checks import Floats, Ints
@@ -17,30 +17,28 @@ from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 
 LARGEST_SHARE = 0.2
-"""Of the readings that may be left out: beyond that the flags speak against the model."""
+"""Share of the readings that may be left out: more flags than that speak against the model."""
 
-LAM = 1e-4
-"""Smallest fictitious noise."""
+LEAST_NOISE_VAR = 1e-4
+"""A scout's lam is the variance of the noise, at least this: below it float64 does not resolve sigma."""
 
 N_HELD = 1024
-"""Readings that are learned anew at once, at most."""
-
-Reading = tuple[int, Floats, float]
-"""Round, point as the kernel sees it, value in model units."""
+"""Readings of a long history that are learned, at most."""
 
 
 class Scout:
     """Holds changing state: chooses points, and the one to recommend. Heuristic: guarantees nothing.
 
-    It maximises mean + beta * sigma, with the readings that are not flagged as suspicious. A flagged
-    reading that would be the best of all is read again first: true or false, that settles it. Flags
-    are set after every reading up to fifty, then each time their number has grown by a fiftieth, and
-    for the last time at nearly 2 000: they cost O(m^3). Of a longer history it holds about N_HELD.
+    It maximises mean + beta * sigma over the readings that are not flagged as suspicious. A flagged
+    reading that would be the best of all is read again first: true or false, that settles it. Readings
+    are flagged anew after each one up to fifty, then each time their number has grown by a fiftieth,
+    and for the last time at nearly 2 000, since that costs O(m^3).
     """
 
     def __init__(self, domain: Grid | Box, assumptions: Assumptions, beta: float) -> None:
         self._domain = domain
-        self._assumptions = replace(assumptions, lam=max(LAM, assumptions.noise_std**2))
+        lam = max(LEAST_NOISE_VAR, assumptions.noise_std**2)
+        self._assumptions = replace(assumptions, lam=lam)
         self._beta = beta
         self._readings: list[Reading] = []
         self._left_out: frozenset[int] = frozenset()
@@ -52,7 +50,7 @@ class Scout:
         return len(self._readings)
 
     def learn(self, readings: Sequence[Reading]) -> None:
-        """Take in further readings. Taking them in one by one gives the same, bit for bit."""
+        """Take in further readings, in model units. One by one gives the same, bit for bit."""
         n = len(self._readings)
         self._readings += readings
         n_now = len(self._readings)
@@ -61,29 +59,37 @@ class Scout:
         if bulk > n or left_out != self._left_out:
             self._left_out = left_out
             self._player = self._new_player()
-            kept = [reading for reading in self._readings[:bulk] if reading[0] not in left_out]
+            kept = held([each for each in self._readings[:bulk] if each.t not in left_out])
             if kept:
-                numbered = enumerate(held(kept), 1)  # without gaps: a player waits for open rounds
-                self._player.learn([self._reading(k, u, y) for k, (_, u, y) in numbered])
+                self._player.learn([self._numbered(each, t) for t, each in enumerate(kept, 1)])
             n = bulk
-        self._learn(self._readings[n:])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AssumptionsRefuted)  # it allows for no corruption at all
+            for each in self._readings[n:]:
+                if each.t not in self._left_out:
+                    self._player.learn(self._numbered(each, self._player.t + 1))
 
-    def choose(self, t: int, others: Sequence[Floats], avoid: Sequence[Floats] = ()) -> Floats:
-        """The point of round t, as the kernel sees it; none to avoid, unless there is no other."""
-        doubtful = self._doubtful([*others, *avoid])
-        return self._player.query_at(t, "main", others, avoid).u if doubtful is None else doubtful
+    def choose(self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats] = ()) -> Floats:
+        """The point of round t, as the kernel sees it.
+
+        Args:
+            t: The round.
+            pending: Points that are being read elsewhere.
+            avoid: Points that are not chosen unless there is no other.
+        """
+        doubtful = self._doubtful([*pending, *avoid])
+        return self._player.query_at(t, "main", pending, avoid).u if doubtful is None else doubtful
 
     def incumbent(self, among: Sequence[Floats] | None = None) -> Floats | None:
-        """The point read whose lower bound, mean - sigma, is largest, in the user's units.
+        """The point read with the largest lower bound, mean - sigma, in the user's units.
 
-        Of those among the given ones, as the kernel sees them, if any are given; None if it holds none.
+        Only of those in `among`, as the kernel sees them, if given; None if it holds none of them.
         """
-        candidates, read = self._player.candidates, self._read
+        candidates, read = self._player.candidates, self._read()
         if among is not None:
             read = read[is_among(candidates.coordinates[read], among)]
         return candidates.x_of(candidates.coordinates[self._best(read)]) if len(read) else None
 
-    @property
     def _read(self) -> Ints:
         return np.sort(self._player.instances["main"].posterior.u)
 
@@ -91,34 +97,29 @@ class Scout:
         instance = self._player.instances["main"]
         return int(read[np.argmax(instance.mu[read] - instance.sigma[read])])
 
-    def _doubtful(self, others: Sequence[Floats]) -> Floats | None:
+    def _doubtful(self, elsewhere: Sequence[Floats]) -> Floats | None:
         """The best flagged reading, if it beats the incumbent and its point was read only once."""
         if not self._left_out:
             return None
-        bar = float(self._player.instances["main"].mu[self._best(self._read)])
-        points = np.array([u for _, u, _ in self._readings] + list(others))
+        bar = float(self._player.instances["main"].mu[self._best(self._read())])
+        points = np.array([each.u for each in self._readings] + list(elsewhere))
         found = None
-        for t, u, y in self._readings:
-            if t in self._left_out and y > bar and (np.abs(points - u).max(axis=1) < 1e-9).sum() == 1:
-                bar, found = y, u
+        for each in self._readings:
+            is_better = each.t in self._left_out and each.y > bar
+            if is_better and (np.abs(points - each.u).max(axis=1) < 1e-9).sum() == 1:
+                bar, found = each.y, each.u
         return found
 
     def _flagged(self, n: int) -> frozenset[int]:
-        """Flagged among the first n, the most suspicious first, as far as that is little enough."""
+        """Rounds flagged among the first n, the most suspicious first, up to LARGEST_SHARE of them."""
         readings = self._readings[:n]
-        points, y = np.array([u for _, u, _ in readings]), np.array([y for _, _, y in readings])
+        points, y = np.array([each.u for each in readings]), np.array([each.y for each in readings])
         most = int(LARGEST_SHARE * n)
-        return frozenset(readings[k][0] for k in flagged(points, y, self._assumptions)[:most])
+        return frozenset(readings[k].t for k in flagged(points, y, self._assumptions)[:most])
 
-    def _learn(self, readings: Sequence[Reading]) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AssumptionsRefuted)  # it allows for no corruption at all
-            for t, u, y in readings:
-                if t not in self._left_out:
-                    self._player.learn(self._reading(self._player.t + 1, u, y))
-
-    def _reading(self, t: int, u: Floats, y: float) -> ModelReading:
-        return ModelReading(t, u, y, "main", "", self._assumptions.lam, None, "scout")
+    def _numbered(self, reading: Reading, t: int) -> Reading:
+        """The same under a number without gaps: the player would wait for the rounds left out."""
+        return replace(reading, t=t, drawn="main", lam=self._assumptions.lam, chosen_by="scout")
 
     def _new_player(self) -> GPUCB:
         return GPUCB(self._domain, self._assumptions, beta=self._beta)
@@ -126,28 +127,28 @@ class Scout:
 
 def last_look(n: int) -> int:
     """The last number of readings, at most n and 2 000, at which flags are set: 1, ..., 50, 52, ..."""
-    at = following = 0
-    while following <= min(n, 2000):
-        at = following
-        following = at + 1 + at // 50
-    return at
+    return last_stop(min(n, 2000), 0, lambda at: at + 1 + at // 50)
 
 
 def last_bulk(n: int) -> int:
-    """The last number of readings, at most n, at which all of them are learned anew at once.
+    """The last number of readings, at most n, at which all of them are learned anew in one go.
 
-    From 256 on, each time it has grown by a fourth, or by 256. One by one, a long history would take
-    hours.
+    From 256 on, each time it has grown by a fourth, or by 256: one by one would take hours.
     """
-    at, following = 0, 256
-    while following <= n:
-        at = following
-        following = at + min(at // 4, 256)
+    return last_stop(n, 256, lambda at: at + min(at // 4, 256))
+
+
+def last_stop(n: int, first: int, following: Callable[[int], float]) -> int:
+    """The last of first, following(first), ... that is at most n; 0 if none is."""
+    at, then = 0, float(first)
+    while then <= n:
+        at = int(then)
+        then = following(at)
     return at
 
 
 def held(readings: Sequence[Reading]) -> list[Reading]:
-    """The readings that a choice rests on: all, or N_HELD of a long history, evenly over the rounds.
+    """The readings that a choice rests on: all, or N_HELD of them evenly over the rounds.
 
     Learning all would take O(n^3). Their values do not enter: picking high readings would favour
     those that noise has raised.

@@ -37,7 +37,7 @@ class Space:
         if isinstance(domain, Box | Grid):
             return cls(domain)
         if isinstance(domain, Mapping | Encoding):
-            encoding = Encoding.of(domain) if isinstance(domain, Mapping) else domain
+            encoding = Encoding.of(domain)
             box = Box(np.zeros(encoding.d), np.ones(encoding.d), snap=encoding.snap)
             return cls(box, encoding)
         if isinstance(domain, np.ndarray):
@@ -55,15 +55,17 @@ class Space:
             f"from name to bounds, got domain={domain!r}"
         )
 
+    def params(self, x: Floats) -> dict[str, Any] | None:
+        """A point of the domain by name; None where coordinates have no names."""
+        return None if self.encoding is None else self.encoding.decode(x)
+
     def shown(self, x: Floats) -> Any:
-        """A point of the domain as the user knows it: an array, or a dict by name."""
-        return x.copy() if self.encoding is None else self.encoding.decode(x)
+        """A point of the domain as f takes it: an array, or a dict by name."""
+        return x.copy() if self.encoding is None else self.params(x)
 
     def given(self, x: Any) -> Floats:
         """Back from `shown`; checks nothing that the domain will check."""
-        if self.encoding is None:
-            return np.atleast_1d(np.asarray(x))
-        return self.encoding.encode(x)
+        return np.atleast_1d(np.asarray(x)) if self.encoding is None else self.encoding.encode(x)
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
@@ -74,8 +76,7 @@ class Space:
         if self.domain.is_snapped:
             raise ValueError("a Box with a snap of its own cannot be stored; use named bounds instead")
         low, high = self.domain.low.tolist(), self.domain.high.tolist()
-        n_candidates = self.domain.n_candidates
-        return {"kind": "box", "low": low, "high": high, "n_candidates": n_candidates}
+        return {"kind": "box", "low": low, "high": high, "n_candidates": self.domain.n_candidates}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> "Space":

@@ -1,5 +1,6 @@
-"""What a learner believes along lines and on a plane, as plain arrays in the user's units."""
+"""What an algorithm believes along lines and on a plane, as plain arrays in the user's units."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,8 @@ from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.anywhere import Anywhere
 from unbribable.model.box import Box
 from unbribable.model.checks import Floats
-from unbribable.model.dimensions import Choice, Dimension
-from unbribable.practice.figures.run import Estimate, Run, in_units, run_of
+from unbribable.model.dimensions import Choice, Dimension, Real
+from unbribable.practice.figures.run import Run, in_units, run_of
 from unbribable.practice.result import Result
 from unbribable.practice.space import Space
 
@@ -38,7 +39,7 @@ class Axis:
     part: slice
     """Which coordinates these are."""
     dimension: Dimension | None = None
-    """Of a named parameter."""
+    """None on a Grid, whose coordinates are the values."""
     is_points: bool = False
     """Whether there is nothing between the values."""
 
@@ -50,27 +51,33 @@ class Axis:
     @property
     def is_log(self) -> bool:
         """Whether equal ratios are equally far apart."""
-        return self.dimension is not None and getattr(self.dimension, "log", False)
+        return getattr(self.dimension, "log", False)
 
-    def positions(self, X: Floats) -> Floats:
-        """Where points of the domain, (n, d), are on the axis, (n,)."""
+    def positions(self, U: Floats) -> Floats:
+        """Where points as the kernel sees them, (n, d), are on the axis, (n,)."""
         if self.dimension is None:
-            return X[:, self.part.start]
-        return _values(self.dimension, self.dimension.places(X[:, self.part]))
+            return U[:, self.part.start]
+        return _values(self.dimension, self.dimension.places(U[:, self.part]))
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
-    """What is believed at k points, in the user's units."""
+class Section:
+    """What is believed along axes, the other parameters fixed, in the user's units.
 
+    Arrays have one dimension per axis, (k,) along a line, (k_up, k_across) on a plane.
+    """
+
+    axes: tuple[Axis, ...]
     mean: Floats
-    """The estimate, see `Estimate`, (k,)."""
+    """The estimate, see `Run.estimate`."""
     sd: Floats
-    """Its standard deviation, (k,)."""
+    """Its standard deviation."""
     lower: Floats
-    """f is at least that, where guaranteed, (k,); NaN where the bounds contradict each other."""
+    """f is at least that, where guaranteed; NaN on planes, and where the bounds are contradictory."""
     upper: Floats
-    """f is at most that, likewise, (k,)."""
+    """f is at most that, likewise."""
+    truth: Floats | None
+    """f itself, where it is known."""
 
     @property
     def near(self) -> tuple[Floats, Floats]:
@@ -81,39 +88,18 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
-    """What is believed along one parameter, the others fixed."""
-
-    axis: Axis
-    band: Band
-    truth: Floats | None
-    """(k,)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plane:
-    """The estimate over two parameters; arrays are (k_up, k_across), as matplotlib draws them."""
-
-    across: Axis
-    up: Axis
-    mean: Floats
-    sd: Floats
-    truth: Floats | None
-
-
-@dataclass(frozen=True, eq=False)
 class Belief:
-    """What a figure of the posterior shows: lines, or for two parameters a plane."""
+    """What a figure of the posterior shows."""
 
     run: Run
-    x: Floats
-    """The point the lines go through, in the units of the domain, (d,)."""
-    at_x: Band
-    """What is believed there, one point."""
+    u: Floats
+    """The point that the sections go through, as the kernel sees it, (d,)."""
+    at_u: Section
+    """What is believed there."""
     is_recommended: bool
     """Whether it is the recommended one."""
-    lines: tuple[Line, ...]
-    plane: Plane | None
+    sections: tuple[Section, ...]
+    """The plane of two parameters, or a line for each."""
     n_left_out: int
     """Parameters without a line, since there are too many."""
 
@@ -130,62 +116,65 @@ def belief(source: Result | Algorithm, *, at: Any = None, truth: Truth | None = 
         truth: The function behind the readings, where it is known; takes points as f does.
     """
     run = run_of(source)
-    given = run.best.x if at is None else run.space.given(at)
-    u = run.algorithm.candidates.coordinates_of(given)
-    estimate = Estimate(run)
-    axes = axes_of(run.space, N_SLICE)
-    lines: list[Line] = []
-    plane = None
-    if len(axes) == 2:
+    u = run.algorithm.candidates.coordinates_of(run.best.x if at is None else run.space.given(at))
+    n_axes = len(axes_of(run.space, N_SIDE))
+    if n_axes == 2:
         across, up = axes_of(run.space, N_SIDE)
-        plane = _plane(run, estimate, across, up, u, truth)
+        sections = [section(run, u, (up, across), truth)]
     else:
-        axes = axes_of(run.space, N_LINE) if len(axes) == 1 else axes
-        lines = [_line(run, estimate, axis, u, truth) for axis in axes]
-        moves = [float(np.ptp(line.band.mean)) for line in lines]
+        axes = axes_of(run.space, N_LINE if n_axes == 1 else N_SLICE)
+        lines = [section(run, u, (axis,), truth) for axis in axes]
+        moves = [float(np.ptp(line.mean)) for line in lines]
         kept = np.argsort(moves, kind="stable")[::-1][:MAX_SLICES]  # along which the mean moves most
-        lines = [lines[k] for k in sorted(kept)]
-    return Belief(
-        run=run,
-        x=run.algorithm.candidates.x_of(u),
-        at_x=believed(run, estimate, u[None, :]),
-        is_recommended=at is None,
-        lines=tuple(lines),
-        plane=plane,
-        n_left_out=0 if plane is not None else len(axes) - len(lines),
-    )
+        sections = [lines[k] for k in sorted(kept)]
+    n_left_out = 0 if n_axes == 2 else n_axes - len(sections)
+    return Belief(run, u, section(run, u), at is None, tuple(sections), n_left_out)
 
 
-def believed(run: Run, estimate: Estimate, U: Floats) -> Band:
-    """What is believed at points as the kernel sees them, (k, d)."""
-    B0 = run.algorithm.assumptions.B0
+def section(run: Run, u: Floats, axes: tuple[Axis, ...] = (), truth: Truth | None = None) -> Section:
+    """What is believed along axes through u, at the nearest points that exist; without axes, at u."""
+    shape = tuple(len(axis.values) for axis in axes)
+    U = np.repeat(u[None], math.prod(shape), axis=0)
+    for axis, place in zip(axes, np.indices(shape), strict=True):
+        U[:, axis.part] = axis.blocks[place.ravel()]
+    candidates, B0 = run.algorithm.candidates, run.algorithm.assumptions.B0
+    U = U if candidates.box is None else candidates.box.snap(U)
     low, high = np.full(len(U), -B0), np.full(len(U), B0)
-    for label in run.guarantee.labels:
+    for label in run.guarantee.labels if len(axes) < 2 else ():
         anywhere = Anywhere(run.algorithm.instances[label])
         mu, ucb = anywhere.ucb(U, 0.0), anywhere.ucb(U, 1.0)
         low, high = np.maximum(low, 2.0 * mu - ucb), np.minimum(high, ucb)
-    ends = in_units(run.units, np.where(low > high, np.nan, np.stack([low, high])))
-    return Band(*estimate.at(U), lower=ends.min(axis=0), upper=ends.max(axis=0))
+    is_empty = (low > high) | (len(axes) > 1)
+    ends = in_units(run.units, np.where(is_empty, np.nan, np.stack([low, high])))
+    parts = (*run.estimate(U), ends.min(axis=0), ends.max(axis=0))
+    mean, sd, lower, upper = (part.reshape(shape) for part in parts)
+    true = None
+    if truth is not None:
+        points = [run.space.shown(x) for x in candidates.x_of(U)]
+        true = np.array([float(truth(point)) for point in points]).reshape(shape)
+    return Section(axes, mean, sd, lower, upper, true)
 
 
 def axes_of(space: Space, n: int) -> list[Axis]:
     """An axis for every parameter that has more than one value; n points where they are dense."""
-    axes, end = [], 0
-    if space.encoding is None:
-        axes = [_plain_axis(space, j, n) for j in range(space.domain.d)]
-    else:
-        for name, dimension in space.encoding.dimensions.items():
-            part = slice(end, end + dimension.width)
-            end += dimension.width
+    domain, end, axes = space.domain, 0, []
+    names = ["x"] if domain.d == 1 else [f"x[{j}]" for j in range(domain.d)]
+    dimensions: dict[str, Dimension] = {} if space.encoding is None else space.encoding.dimensions
+    if isinstance(domain, Box):
+        ends = zip(names, domain.low.tolist(), domain.high.tolist(), strict=True)
+        for name, dimension in (dimensions or {name: Real(*pair) for name, *pair in ends}).items():
             if dimension.width:
-                axes.append(_named_axis(name, dimension, part, n))
+                axes.append(_axis(name, dimension, slice(end, end + dimension.width), n))
+            end += dimension.width
+    else:
+        axes = [_grid_axis(name, domain.points, j, n) for j, name in enumerate(names)]
     axes = [axis for axis in axes if len(axis.values) > 1]
     if not axes:
         raise ValueError("a figure of the posterior needs a parameter with two values, there is none")
     return axes
 
 
-def _named_axis(name: str, dimension: Dimension, part: slice, n: int) -> Axis:
+def _axis(name: str, dimension: Dimension, part: slice, n: int) -> Axis:
     count = dimension.count
     is_points = count is not None and (count <= MAX_POINTS or isinstance(dimension, Choice))
     if is_points:
@@ -203,51 +192,12 @@ def _values(dimension: Dimension, places: Floats) -> Floats:
     return np.array([dimension.value(float(place)) for place in places], dtype=np.float64)
 
 
-def _plain_axis(space: Space, j: int, n: int) -> Axis:
-    """Coordinate j of a Box or a Grid; of a Grid that is a lattice, only its values."""
-    domain, part = space.domain, slice(j, j + 1)
-    name = "x" if domain.d == 1 else f"x[{j}]"
-    if isinstance(domain, Box):
-        u = np.linspace(0.0, 1.0, n)
-        low, high = float(domain.low[j]), float(domain.high[j])
-        return Axis(name, low + u * (high - low), u[:, None], part)
-    levels = [np.unique(column) for column in domain.points.T]
+def _grid_axis(name: str, points: Floats, j: int, n: int) -> Axis:
+    """Coordinate j of a Grid: its values where it is a lattice, else a line."""
+    levels = [np.unique(column) for column in points.T]
     values = levels[j]
-    is_lattice = int(np.prod([len(level) for level in levels])) == domain.n
+    is_lattice = int(np.prod([len(level) for level in levels])) == len(points)
     if not is_lattice:  # the model goes on between the candidates
         values = np.linspace(float(values[0]), float(values[-1]), n)
     is_points = is_lattice and len(values) <= MAX_POINTS
-    return Axis(name, values, values[:, None], part, is_points=is_points)
-
-
-def _line(run: Run, estimate: Estimate, axis: Axis, u: Floats, truth: Truth | None) -> Line:
-    U = np.repeat(u[None, :], len(axis.values), axis=0)
-    U[:, axis.part] = axis.blocks
-    U = _existing(run, U)
-    return Line(axis, believed(run, estimate, U), _true(run, U, truth))
-
-
-def _plane(
-    run: Run, estimate: Estimate, across: Axis, up: Axis, u: Floats, truth: Truth | None
-) -> Plane:
-    shape = len(up.values), len(across.values)
-    U = np.repeat(u[None, :], shape[0] * shape[1], axis=0)
-    U[:, across.part] = np.tile(across.blocks, (shape[0], 1))
-    U[:, up.part] = np.repeat(up.blocks, shape[1], axis=0)
-    U = _existing(run, U)
-    (mean, sd), true = estimate.at(U), _true(run, U, truth)
-    true = None if true is None else true.reshape(shape)
-    return Plane(across, up, mean.reshape(shape), sd.reshape(shape), true)
-
-
-def _existing(run: Run, U: Floats) -> Floats:
-    """The nearest points that exist, as the kernel sees them."""
-    box = run.algorithm.candidates.box
-    return U if box is None else box.snap(U)
-
-
-def _true(run: Run, U: Floats, truth: Truth | None) -> Floats | None:
-    if truth is None:
-        return None
-    points = run.algorithm.candidates.x_of(U)
-    return np.array([float(truth(run.space.shown(x))) for x in points])
+    return Axis(name, values, values[:, None], slice(j, j + 1), is_points=is_points)

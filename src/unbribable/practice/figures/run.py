@@ -1,60 +1,97 @@
 """A run as its figures see it, in the user's units: readings, an estimate of f, words for legends."""
 
+import warnings
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.algorithm import Algorithm, AssumptionsRefuted
 from unbribable.decision.recommend import Guarantee, Recommendation, trusted
-from unbribable.decision.suspects import NOISE_FLOOR, Suspect
+from unbribable.decision.suspects import NOISE_FLOOR, Suspect, prior_var_of
 from unbribable.decision.units import MODEL_UNITS, Units
+from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
-from unbribable.model.solve import Factor
-from unbribable.practice.advice import settled
+from unbribable.model.posterior import Posterior
 from unbribable.practice.result import Result
 from unbribable.practice.space import Space
 
-
-@dataclass(frozen=True, eq=False)
-class Readings:
-    """All readings, in the order of telling."""
-
-    ids: Ints
-    """Their rounds, (n,)."""
-    x: Floats
-    """Where they were taken, in the units of the domain, (n, d)."""
-    y: Floats
-    """(n,)."""
-    is_flagged: Bools
-    """Which look like lies, (n,)."""
-    sign: float
-    """-1 where the user minimises."""
-
-    @property
-    def naive(self) -> int:
-        """Index of the best reading, the first of equals: what believing every reading comes to."""
-        return int(np.argmax(self.sign * self.y))
+N_CHECKS = 40
+"""Rounds of a history at which the recommendation is worked out, at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A Result or a bare Algorithm: the readings and the learner they were told to."""
+    """A Result or a bare Algorithm: the readings and the algorithm that was told them."""
 
     algorithm: Algorithm
     units: Units
     """From the model's units to those of the figure."""
     space: Space
-    readings: Readings
+    best: Recommendation
     suspects: tuple[Suspect, ...]
     """Every reading, the most suspicious first."""
-    best: Recommendation
+    y: Floats
+    """The readings in the order of telling, (n,)."""
     is_fitted: bool
     """Whether the assumptions were fitted to the readings."""
+
+    @cached_property
+    def rounds(self) -> Ints:
+        """The rounds of the readings, (n,)."""
+        return np.array([reading.t for reading in self.algorithm.readings], dtype=np.intp)
+
+    @cached_property
+    def U(self) -> Floats:
+        """Where they were taken, as the kernel sees it, (n, d)."""
+        return np.array([reading.u for reading in self.algorithm.readings])
+
+    @cached_property
+    def is_flagged(self) -> Bools:
+        """Which of them look like lies, (n,)."""
+        flagged = [suspect.t for suspect in self.suspects if suspect.is_flagged]
+        return np.isin(self.rounds, flagged)
+
+    @property
+    def naive(self) -> int:
+        """Index of the best reading, the first of equals: what believing every reading comes to."""
+        return int(np.argmax(self.units.sign * self.y))
+
+    @property
+    def naive_so_far(self) -> Floats:
+        """The best reading so far, after each of them, (n,)."""
+        sign = self.units.sign
+        best: Floats = sign * np.maximum.accumulate(sign * self.y)
+        return best
 
     @property
     def guarantee(self) -> Guarantee:
         """Whom to trust by default."""
         return trusted(self.algorithm)[0]
+
+    def estimate(self, U: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of f at U, (k, d), by the readings that do not look like lies.
+
+        A picture, not a guarantee: the Gaussian process is the one by which readings are flagged, with
+        the assumed kernel, honest noise and prior standard deviation B0.
+        """
+        posterior, prior_var = self._believed
+        mean, var = posterior.at(U)
+        return in_units(self.units, mean), self.units.scale * np.sqrt(prior_var * np.maximum(var, 0.0))
+
+    @cached_property
+    def _believed(self) -> tuple[Posterior, float]:
+        """The posterior of f over its prior standard deviation, and the prior variance."""
+        algorithm, assumed = self.algorithm, self.algorithm.assumptions
+        prior_var = prior_var_of(assumed.kernel, self.U, assumed.B, assumed.B0)
+        is_kept = ~self.is_flagged | self.is_flagged.all()  # where every one looks like a lie, none does
+        noise_var = [assumed.noise_std**2 * each.lam / assumed.lam for each in algorithm.readings]
+        lam = np.maximum(np.array(noise_var) / prior_var, NOISE_FLOOR)
+        y = [each.y for each in algorithm.readings]
+        posterior = Posterior(assumed.kernel, self.U, lam=1.0)
+        posterior.observe_all([(int(k), y[k], float(lam[k])) for k in np.flatnonzero(is_kept)])
+        return posterior, prior_var
 
 
 def run_of(source: Result | Algorithm) -> Run:
@@ -67,74 +104,63 @@ def run_of(source: Result | Algorithm) -> Run:
     if isinstance(source, Algorithm):
         if not source.readings:
             raise ValueError("a figure needs at least one reading, got an algorithm without any")
-        suspects = source.suspects()
-        told = [(reading.t, reading.y) for reading in source.readings]
-        x = source.candidates.x_of(np.array([reading.u for reading in source.readings]))
-        readings = _readings(told, x, suspects, 1.0)
-        best = source.recommend()
-        return Run(source, MODEL_UNITS, Space(source.domain), readings, suspects, best, False)
+        y = np.array([reading.y for reading in source.readings])
+        best, found = source.recommend(), source.suspects()
+        return Run(source, MODEL_UNITS, Space(source.domain), best, found, y, is_fitted=False)
     if not isinstance(source, Result):
         raise TypeError(f"a figure is made of a Result or an algorithm, got {source!r}")
-    engine = source.engine
-    current, best_now = settled(engine), source.recommendation
-    if current is None or best_now is None:
+    current, advised = source.engine.settled(), source.recommendation
+    if current is None or advised is None:
         raise ValueError("a figure needs at least one reading, got a result without any")
-    told = [(one.t, one.y) for one in engine.told]
-    x = np.array([one.x for one in engine.told])
-    readings = _readings(told, x, source.suspects, engine.plan.sign)
-    algorithm, units = current.algorithm, current.units
-    assert algorithm is not None
-    return Run(algorithm, units, source.space, readings, source.suspects, best_now, engine.is_fitted)
+    y, units = np.array([reading.y for reading in current.told]), current.fit().judge.units
+    is_fitted = bool(current.plan.fitted)
+    return Run(current.judge(), units, source.space, advised, source.suspects, y, is_fitted)
 
 
-def _readings(
-    told: list[tuple[int, float]], x: Floats, suspects: tuple[Suspect, ...], sign: float
-) -> Readings:
-    flagged = {suspect.t for suspect in suspects if suspect.is_flagged}
-    return Readings(
-        ids=np.array([id_ for id_, _ in told], dtype=np.intp),
-        x=x,
-        y=np.array([y for _, y in told], dtype=np.float64),
-        is_flagged=np.array([id_ in flagged for id_, _ in told], dtype=np.bool_),
-        sign=sign,
-    )
+class Check(NamedTuple):
+    """The recommendation after round t: the estimate at its point, its interval, the point."""
+
+    t: int
+    mean: float
+    lower: float
+    upper: float
+    x: Floats
 
 
-class Estimate:
-    """f as the readings that do not look like lies tell it: no guarantee, but a picture.
+def history(result: Result, *, n_checks: int = N_CHECKS) -> list[Check]:
+    """The recommendation over the rounds, at up to n_checks of them.
 
-    The Gaussian process is the one by which readings are called suspicious: assumed kernel, honest
-    noise, prior standard deviation B0; the flagged readings are left out.
+    The readings are learned again once, in their order. A recommendation is that of `result.at(n)`;
+    the first one is that after the initial design, or at the end if that was never finished.
+
+    Args:
+        result: Of `maximize`.
+        n_checks: Rounds at which to work out the recommendation, at most, at least 2.
     """
-
-    def __init__(self, run: Run) -> None:
-        algorithm, assumed = run.algorithm, run.algorithm.assumptions
-        flagged = {suspect.t for suspect in run.suspects if suspect.is_flagged}
-        kept = [reading for reading in algorithm.readings if reading.t not in flagged]
-        kept = kept or list(algorithm.readings)  # where every one looks like a lie, none does
-        self._units = run.units
-        self._kernel = assumed.kernel
-        self._X: Floats = np.array([reading.u for reading in kept])
-        largest = float(assumed.kernel.diag(algorithm.candidates.coordinates).max())
-        self._var = min(assumed.B**2, assumed.B0**2 / largest) if largest > 0.0 else assumed.B**2
-        noise_var = [assumed.noise_std**2 * reading.lam / assumed.lam for reading in kept]
-        noise = np.maximum(noise_var, NOISE_FLOOR * self._var)
-        K = self._var * self._kernel(self._X, self._X) + np.diag(noise)
-        self._factor = Factor(K)
-        self._pull: Floats = self._factor.solve(np.array([reading.y for reading in kept]))
-
-    def at(self, U: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of f at points as the kernel sees them, in the user's units."""
-        cross = self._var * self._kernel(self._X, U)
-        known = np.einsum("ij,ij->j", cross, self._factor.solve(cross))
-        var = np.maximum(self._var * self._kernel.diag(U) - known, 0.0)
-        return in_units(self._units, cross.T @ self._pull), self._units.scale * np.sqrt(var)
+    checks.integer("n_checks", n_checks, at_least=2)
+    told = [trial for trial in result.trials if trial.y is not None]
+    first = min(max(result.engine.n_design, 1), len(told))
+    at = set(np.linspace(first, len(told), n_checks).round().astype(int).tolist())
+    engine, found = result.engine.anew(), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AssumptionsRefuted)  # said when it happened
+        for n, trial in enumerate(told, 1):
+            trial.tell(engine)
+            if n in at:
+                then = run_of(Result(result.space, engine, ()))
+                u = then.algorithm.candidates.coordinates_of(then.best.x)
+                mean = float(then.estimate(u[None])[0][0])
+                found.append(Check(trial.t, mean, *then.best.interval, then.best.x))
+    return found
 
 
 def in_units(units: Units, values: Floats) -> Floats:
     """Values of f in the user's units."""
     shown: Floats = units.center + units.sign * units.scale * values
     return shown
+
+
+# --- words ---------------------------------------------------------------------------------------
 
 
 def band_label(best: Recommendation) -> str:
@@ -165,16 +191,9 @@ def in_words(lower: float, upper: float) -> str:
     return f"[{lower:.4g}, {upper:.4g}]".replace("-", "−")
 
 
-def window(core: Floats, more: Floats | None = None, reach: float = 0.0) -> tuple[float, float]:
-    """Limits of an axis: all of core, and of `more` what is at most reach times its range away.
-
-    Values that are not finite count nowhere. There is always some room.
-    """
-    core = core[np.isfinite(core)]
-    low, high = (float(core.min()), float(core.max())) if len(core) else (0.0, 0.0)
-    span = high - low or abs(high) or 1.0
-    if more is not None:
-        near = more[(more >= low - reach * span) & (more <= high + reach * span)]
-        low, high = min([low, *near.tolist()]), max([high, *near.tolist()])
-    room = 0.06 * (high - low or span)
-    return low - room, high + room
+def against(suspect: Suspect) -> str:
+    """What speaks against a reading."""
+    if not suspect.is_flagged:
+        return f"{suspect.score:.2g} sd off, not flagged"
+    words = "; ".join(suspect.evidence)
+    return f"certain: {words}" if suspect.is_certain else words

@@ -1,0 +1,82 @@
+"""What the figures of a run share: marks for readings and points, limits."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unbribable.drawing import BLACK, GREEN, ORANGE, PURPLE, RED
+from unbribable.model.checks import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+VALUE = "value (units of f)"
+
+Limits = tuple[float, float]
+
+_WHITE = {"markeredgecolor": "white", "clip_on": False}
+_OUTLINED = {"markeredgecolor": BLACK, "markeredgewidth": 0.5, "clip_on": False, "zorder": 5.0}
+_RUG = {"marker": "|", "markeredgewidth": 0.7, "alpha": 0.6}
+_STYLES: dict[str, tuple[str, str, str, float, dict[str, Any]]] = {
+    "reading": ("reading", GREEN, "o", 3.6,
+        {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 3.0}),
+    "suspicious": ("suspicious reading", RED, "x", 5.0, {"markeredgewidth": 1.3, "zorder": 3.5}),
+    "beyond": ("reading beyond the axis", RED, "^", 5.0, {"clip_on": False, "zorder": 4.0}),
+    "failed": ("failed evaluation", BLACK, "|", 6.0, {}),
+    "place": ("where readings were taken", GREEN, "|", 6.0, _RUG),
+    "suspicious place": ("where suspicious ones were taken", RED, "|", 9.0, _RUG),
+    "on a map": ("reading", GREEN, "o", 3.6, {**_WHITE, "markeredgewidth": 0.5, "zorder": 3.0}),
+    "suspicious on a map": ("suspicious reading", RED, "X", 6.5,
+        {**_WHITE, "markeredgewidth": 0.6, "zorder": 3.5}),
+    "not flagged": ("reading, not flagged", GREEN, "o", 5.0,
+        {"markerfacecolor": "none", "markeredgewidth": 1.2}),
+    "flagged": ("reading, suspicious", RED, "x", 5.0, {"markeredgewidth": 1.2}),
+    "certain": ("reading, certainly corrupted if the model holds", RED, "D", 5.0, {}),
+    "best": ("recommended point", PURPLE, "*", 10.0, _OUTLINED),
+    "at": ("point of the slices", PURPLE, "P", 6.0, _OUTLINED),
+    "naive": ("best reading (naive)", ORANGE, "D", 6.5,
+        {"markerfacecolor": "none", "markeredgewidth": 1.4, "clip_on": False, "zorder": 5.0}),
+}  # fmt: skip
+"""Kind of mark -> label, colour, marker, size, and what else matplotlib is told."""
+
+
+def mark(ax: "Axes", x: Any, y: Any, kind: str, is_shown: Bools | None = None, **more: Any) -> None:
+    """Points with the mark of their kind, if any are to be shown; x and y are broadcast."""
+    x, y = np.broadcast_arrays(np.atleast_1d(x), np.atleast_1d(y))
+    if is_shown is not None:
+        x, y = x[is_shown], y[is_shown]
+    if len(x):
+        label, colour, marker, size, style = _STYLES[kind]
+        words = {"color": colour, "marker": marker, "markersize": size, "label": label, **style, **more}
+        ax.plot(x, y, linestyle="none", **words)
+
+
+def mark_readings(ax: "Axes", x: Floats | Ints, y: Floats, is_flagged: Bools, limits: Limits) -> None:
+    """Readings, the suspicious ones apart; those beyond the limits as arrows at the edge."""
+    mark(ax, x, y, "reading", ~is_flagged)
+    mark(ax, x, y, "suspicious", is_flagged & (y >= limits[0]) & (y <= limits[1]))
+    mark_beyond(ax, y, x, limits, "y")
+
+
+def mark_beyond(ax: "Axes", values: Floats, across: Floats | Ints, limits: Limits, way: str) -> None:
+    """Arrows at the edge of the axes for values outside the limits; `way` is the axis of the values."""
+    low, high = limits
+    markers = "<>" if way == "x" else "v^"
+    for edge, is_out, marker in zip(limits, (values < low, values > high), markers, strict=True):
+        x, y = (edge, across) if way == "x" else (across, edge)
+        mark(ax, x, y, "beyond", is_out, marker=marker)
+
+
+def window(core: Floats, more: Floats | None = None, reach: float = 0.0) -> Limits:
+    """Limits of an axis: all of core, and of `more` what is at most reach times its range away.
+
+    Values that are not finite count nowhere. There is always some room.
+    """
+    core = core[np.isfinite(core)]
+    low, high = (float(core.min()), float(core.max())) if len(core) else (0.0, 0.0)
+    span = high - low or abs(high) or 1.0
+    if more is not None:
+        near = more[(more >= low - reach * span) & (more <= high + reach * span)]
+        low, high = min([low, *near.tolist()]), max([high, *near.tolist()])
+    room = 0.06 * (high - low or span)
+    return low - room, high + room
