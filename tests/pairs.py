@@ -1,0 +1,42 @@
+"""Differences for the tests: as the library makes them, from a posterior's arrays."""
+
+from functools import partial
+
+import numpy as np
+
+import unbribable as ub
+from games import Design
+from unbribable.model.checks import Floats, Ints
+from unbribable.theory.differences import Differences
+
+
+def differences_of(posterior: ub.Posterior, rec: int) -> Differences:
+    """Of every candidate of a posterior to candidate `rec`, read or not."""
+    X = posterior.X
+    rows, lams = posterior.items
+    covariance = posterior.system().covariance(X[[rec]], X)[0]
+    columns = partial(np.take, posterior.R, axis=1)
+    return Differences(
+        rec,
+        posterior.mu,
+        posterior.var,
+        covariance,
+        columns,
+        posterior.prec,
+        rows,
+        lams,
+        posterior.item_counts,
+    )
+
+
+def reading_rows(posterior: ub.Posterior, indices: Ints) -> Ints:
+    """Which point read, of 0..m-1, each reading is of."""
+    row_of = {int(i): row for row, i in enumerate(posterior.u)}
+    return np.array([row_of[int(i)] for i in indices], dtype=np.intp)
+
+
+def textbook(design: Design, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Dense mean (n,), posterior covariance of all candidates (n, n) and weights (t, n)."""
+    weights = design.weights()
+    cross = design.kernel(design.X[design.indices], design.X)
+    return weights.T @ y, design.kernel(design.X, design.X) - cross.T @ weights, weights
