@@ -11,6 +11,7 @@ import unbribable as ub
 from games import Design, corruption, designs, law, random_corruption, random_function
 from pairs import differences_of, textbook
 from unbribable.model.posterior import DRIFT_TOLERANCE
+from unbribable.theory import differences
 from unbribable.theory.differences import Source, paired_certificate
 from unbribable.theory.widths import radius
 
@@ -174,23 +175,14 @@ def test_the_certificate_is_the_formula_though_only_some_knapsacks_are_solved(
     everywhere = [source.upper(np.arange(n)) for source in sources]
     formula = np.delete(np.min([single, *everywhere], axis=0), rec)
     expected = max(0.0, float(formula.max(initial=0.0)))
-    assert paired_certificate(rec, single, sources) == pytest.approx(expected, abs=1e-12)
+    for n_block in (2, 256):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(differences, "N_BLOCK", n_block)
+            assert paired_certificate(rec, single, sources) == pytest.approx(expected, abs=1e-12)
     assert paired_certificate(rec, single, sources) <= max(0.0, float(single.max()))
     # and with each source alone: whichever bound is smaller counts
     for source in sources:
         assert paired_certificate(rec, single, sources) <= paired_certificate(rec, single, [source])
-
-
-def test_many_candidates_are_certified_in_more_than_one_block() -> None:
-    rng = np.random.default_rng(1)
-    X = rng.random((1500, 2))
-    posterior = ub.Posterior(ub.Matern(2.5, 0.3), X, 0.1)
-    for i in rng.integers(0, 1500, 60):
-        posterior.observe(int(i), float(rng.standard_normal()))
-    source = source_of(posterior, 7, 1.0, 0.5, "tight", 6.0, 1.0)
-    single = np.full(1500, np.inf)
-    expected = float(np.delete(source.upper(np.arange(1500)), 7).max())
-    assert paired_certificate(7, single, [source]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_near_points_share_their_errors_so_the_pair_says_far_more_than_the_two_single_bounds() -> None:

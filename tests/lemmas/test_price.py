@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 import unbribable as ub
 from games import Design, designs, law, random_corruption
 from pairs import differences_of, reading_rows, textbook
+from unbribable.theory import price as prices
 from unbribable.theory.price import Bribe, budgets, cheapest_bribe, price
 from unbribable.theory.widths import shift_exact
 
@@ -89,6 +90,24 @@ def test_the_price_is_the_cheapest_linear_program_of_all_candidates(
     assert found.value == pytest.approx(min(totals), rel=1e-6, abs=1e-7)
     assert found.without_cap == pytest.approx(min(of_any_size), rel=1e-6, abs=1e-7)
     assert found.without_cap <= found.value * (1 + 1e-9)
+
+
+@law
+@given(designs(n_max=40), shares, st.floats(0.02, 0.5), st.floats(0.01, 4.0))
+def test_the_price_is_the_cheapest_budget_though_only_some_are_worked_out(
+    design: Design, share: float, cap: float, spare: float
+) -> None:
+    n = len(design.X)
+    rec = min(int(share * n), n - 1)
+    pairs = differences_of(design.posterior(design.rng.standard_normal(design.t)), rec)
+    noise = pairs.noise(0.5, 0.1, "tight")
+    eps = price(pairs, noise, 0.0, cap).least_eps + spare
+    wanted = (eps - (pairs.mu + noise))[pairs.others]
+    everywhere = budgets(np.abs(pairs.weights(pairs.others)), pairs.counts, wanted, cap)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prices, "N_BLOCK", 1)
+        found = price(pairs, noise, eps, cap)
+    assert found.value == pytest.approx(min(everywhere, default=math.inf), rel=1e-12)
 
 
 @law
@@ -255,9 +274,11 @@ def test_a_bribe_is_only_said_of_the_maximiser_of_the_mean() -> None:
         cheapest_bribe(pairs, 1.0, np.array([0]), np.array([0.01]))
 
 
-def test_a_tie_costs_nothing() -> None:
-    posterior = ub.Posterior(ub.Matern(2.5, 0.2), np.array([[0.0], [1.0], [9.0]]), 0.01)
+def test_a_tie_costs_nothing_even_where_no_reading_could_make_one() -> None:
+    X = np.array([[0.0], [1e4], [1e5]])  # too far apart: k is zero in float64
+    posterior = ub.Posterior(ub.Matern(2.5, 0.2), X, 0.01)
     posterior.observe(2, -1.0)
-    posterior.mu[:2] = 0.0
-    found = cheapest_bribe(differences_of(posterior, 0), 1.0, np.array([0]), np.array([0.01]))
+    pairs = differences_of(posterior, 0)
+    assert pairs.largest[1] == 0.0
+    found = cheapest_bribe(pairs, 1.0, np.array([0]), np.array([0.01]))
     assert (found.value, found.rival, found.lies.tolist()) == (0.0, 1, [0.0])

@@ -5,8 +5,8 @@ points may be chosen by looking at earlier readings, and a liar may see the nois
 each, hold at any stopping time:
 
 1. |V^(-1/2) sum_i omega_i noise_i phi(x_i)| <= rho = noise_std sqrt(2 (gain + ln(3/delta))), with
-   omega_i = (noise_std / noise_std_i)^2 and V = lam I + sum_i omega_i phi(x_i) phi(x_i)'. [BKS20's
-   Lemma 1 rests on it.]
+   omega_i = (noise_std / noise_std_i)^2 and V = lam I + sum_i omega_i phi(x_i) phi(x_i)'. Lemma 1's
+   noise term is this bound.
 2. |noise_i| <= r_i = noise_std_i sqrt(2 ln(pi^2 i^2 / delta)) for every i. Proof. A sub-Gaussian tail
    is at most 2 exp(-ln(pi^2 i^2 / delta)), and the sum over i of 2 delta / (pi i)^2 is delta/3. QED
 3. sum_i omega_i noise_i^2 <= E^2, the least over six theta of noise_std^2 (2 ln(18/delta) -
@@ -22,6 +22,7 @@ On these events the truth is a feasible point of the convex program
 
 where K = L L' is the kernel matrix of the points, V = Cv Cv' with V = lam I + L' diag(sum omega) L, and
 Q = Cv^(-1) L'. So with probability at least 1 - delta the lies total at least its optimum.
+Where event 1 is left out the others keep delta/3 each, since that may depend on what was told.
 K is given a little more on its diagonal: k + jitter 1{x = x'} is a kernel too, and f has no larger norm
 in it. It is used everywhere, the gain and V included, so nothing is approximated.
 """
