@@ -42,7 +42,7 @@ class Told:
         return LeastCorruption(self.points, self.rows, self.y, self.assumptions, **arguments)
 
     def one_program(self) -> Program:
-        ((_, program),) = self.program()._parts
+        ((_, program),) = self.program().parts
         return program
 
 
@@ -335,7 +335,7 @@ def test_where_readings_are_missing_for_their_value_two_events_are_left_and_they
         n_told=60,
         is_selected=True,
     )
-    ((_, program),) = selected._parts
+    ((_, program),) = selected.parts
     assert not len(program.Q)
     np.testing.assert_array_equal(program.r, whole.r[kept])
     assert program.E == whole.E
@@ -351,9 +351,9 @@ def test_many_points_are_split_and_what_their_parts_need_is_added_up(
     whole = case.program(is_selected=True).explain()
     monkeypatch.setattr(least_corruption, "M_WHOLE", 30)
     split = case.program()
-    parts = [held for held, _ in split._parts]
+    parts = [held for held, _ in split.parts]
     assert sorted(np.concatenate(parts)) == list(range(100))
-    assert [len(program.L) for _, program in split._parts] == [15] * 4
+    assert [len(program.L) for _, program in split.parts] == [15] * 4
     for one, other in itertools.combinations(parts, 2):
         assert not set(case.rows[one]) & set(case.rows[other])
     found = split.explain()

@@ -108,6 +108,9 @@ class LeastCorruption:
         n_told: How many were told in all, the missing ones included.
         is_selected: Whether readings are missing because of their value (retracted, pruned, failed
             when low, left out by looking at them). Then event 1 does not hold and is left out.
+
+    Attributes:
+        parts: The programs, each with the readings it holds.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class LeastCorruption:
         n_told = t if n_told is None else n_told
         has_event_1 = not is_selected and len(points) <= M_EVENT_1
         self._t, self._probability = t, 1.0 - assumptions.delta
-        self._parts: list[tuple[Ints, Program]] = []
+        self.parts: list[tuple[Ints, Program]] = []
         for part in _split(points, np.arange(len(points))) if t else []:
             held = np.flatnonzero(np.isin(rows, part))
             row_of = np.empty(len(points), dtype=np.intp)
@@ -143,7 +146,7 @@ class LeastCorruption:
                 assumptions,
                 has_event_1=has_event_1,
             )
-            self._parts.append((held, program))
+            self.parts.append((held, program))
 
     def explain(self, C: float = math.inf) -> Explanation:
         """The least total of lies that explains the readings.
@@ -153,7 +156,7 @@ class LeastCorruption:
                 assumption, is false.
         """
         lies, total, is_refuted = np.zeros(self._t), 0.0, False
-        for held, program in self._parts:
+        for held, program in self.parts:
             ones = np.ones(len(held))
             lies[held], at = program.solve(ones, C)
             is_refuted |= program.bound(at, np.zeros(len(held)), C) > 0.0
@@ -165,10 +168,11 @@ class LeastCorruption:
     def certain_lie(self, i: int, C: float = math.inf) -> float:
         """With probability at least 1 - delta the lie in reading i is at least that, in absolute value.
 
-        Of all readings at once, on the same event as the total: any of them may be asked about. One
-        program a reading. Far stronger where C is known.
+        This holds for all readings at once, on the same event as the total, so i may be chosen by
+        looking at them. Far stronger where C is known. One program is solved for each reading asked
+        about. Where the readings are refuted the number means nothing: any statement follows then.
         """
-        ((held, program),) = [part for part in self._parts if i in part[0]]
+        ((held, program),) = [part for part in self.parts if i in part[0]]
         one = (held == i).astype(float)
         _, at = program.solve(one, C)
         return max(0.0, program.bound(at, one, C))
