@@ -93,8 +93,8 @@ def cheapest_bribe(differences: Differences, cap: float, rows: Ints, lams: Float
     gaps = -differences.mu
     if gaps.min() < 0.0:
         raise ValueError(
-            "rec must maximise the posterior mean, or there is nothing to topple, got a rec whose mean is "
-            f"exceeded by {-gaps.min():.4g}; take rec=argmax(mu)"
+            "rec must maximise the posterior mean, or there is nothing to topple, got a rec with "
+            f"another candidate's mean higher by {-gaps.min():.4g}; take rec=argmax(mu)"
         )
     value, rival = _cheapest(differences, differences.others, gaps, cap)
     lies = np.zeros(len(rows))
