@@ -38,7 +38,6 @@ class Priced:
         """Certificate, price and cheapest bribe of the maximiser of the mean, from the posterior."""
         p, a = self.posterior, self.assumptions
         rec = int(np.argmax(p.mu))
-        rows, lams = p.items
         differences = Differences(
             rec,
             p.mu,
@@ -46,9 +45,9 @@ class Priced:
             p.system().covariance(p.X[[rec]], p.X)[0],
             partial(np.take, self.R, axis=1),
             p.prec,
-            rows,
-            lams,
-            p.item_counts,
+            np.arange(p.m),
+            np.full(p.m, a.lam),
+            np.round(p.prec * a.lam),
         )
         rho = radius(a.noise_std, a.lam, p.gain, a.delta / 2)
         noise = differences.noise(a.B, rho, "tight")

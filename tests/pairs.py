@@ -10,22 +10,27 @@ from unbribable.model.checks import Floats, Ints
 from unbribable.theory.differences import Differences
 
 
-def differences_of(posterior: ub.Posterior, rec: int) -> Differences:
-    """Of every candidate of a posterior to candidate `rec`, read or not."""
-    X = posterior.X
-    rows, lams = posterior.items
-    covariance = posterior.system().covariance(X[[rec]], X)[0]
-    columns = partial(np.take, posterior.R, axis=1)
+def differences_of(posterior: ub.Posterior, rec: int, design: Design | None = None) -> Differences:
+    """Of every candidate of a posterior to candidate `rec`, read or not.
+
+    The design says what was read with which noise; without it, all readings have the usual one.
+    """
+    rows, lams = np.arange(posterior.m), np.full(posterior.m, posterior.lam)
+    counts = np.round(posterior.prec * posterior.lam)
+    if design is not None:
+        readings = np.column_stack([reading_rows(posterior, design.indices), design.lams])
+        items, counts = np.unique(readings, axis=0, return_counts=True)
+        rows, lams, counts = items[:, 0].astype(np.intp), items[:, 1], counts.astype(float)
     return Differences(
         rec,
         posterior.mu,
         posterior.var,
-        covariance,
-        columns,
+        posterior.system().covariance(posterior.X[[rec]], posterior.X)[0],
+        partial(np.take, posterior.R, axis=1),
         posterior.prec,
         rows,
         lams,
-        posterior.item_counts,
+        counts,
     )
 
 

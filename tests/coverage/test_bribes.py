@@ -11,6 +11,7 @@ of a statement left out or too small, and show that the tests can fail.
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,8 +62,9 @@ def sources(
         if s not in (T // 2, T):
             continue
         rho = radius(NOISE_STD, LAM, posterior.gain, DELTA / 2 if kind == "tight" else DELTA)
+        so_far = replace(design, indices=design.indices[:s], lams=design.lams[:s])
         for rec in range(len(X)):
-            pairs = differences_of(posterior, rec)
+            pairs = differences_of(posterior, rec, so_far)
             yield f, Source(pairs, share * pairs.noise(B, rho, kind), C, CAP)
 
 

@@ -12,7 +12,7 @@ from games import Design, corruption, designs, law, random_corruption, random_fu
 from pairs import differences_of, textbook
 from unbribable.model.posterior import DRIFT_TOLERANCE
 from unbribable.theory import differences
-from unbribable.theory.differences import Source, paired_certificate
+from unbribable.theory.differences import Differences, Source, paired_certificate
 from unbribable.theory.widths import radius
 
 budgets = st.floats(0.01, 30.0)
@@ -39,7 +39,7 @@ def test_mean_variance_and_weights_of_a_difference_are_the_textbooks(
     rec, y = chosen(design, share), design.rng.standard_normal(design.t)
     posterior = design.posterior(y)
     mu, covariance, weights = textbook(design, y)
-    pairs = differences_of(posterior, rec)
+    pairs = differences_of(posterior, rec, design)
     var = np.diag(covariance) + covariance[rec, rec] - 2.0 * covariance[rec]
     slack = DRIFT_TOLERANCE * (np.diag(covariance) + covariance[rec, rec])
     of_l = weights - weights[:, [rec]]
@@ -59,7 +59,7 @@ def test_the_bias_of_a_difference_is_attained_on_the_rkhs_ball_and_never_exceede
     design: Design, share: float, B: float
 ) -> None:
     rec, n = chosen(design, share), len(design.X)
-    pairs = differences_of(design.posterior(np.zeros(design.t)), rec)
+    pairs = differences_of(design.posterior(np.zeros(design.t)), rec, design)
     weights = design.weights()
     of_l = weights - weights[:, [rec]]
     centres = np.concatenate([design.X, design.X[design.indices]])
@@ -86,7 +86,7 @@ def test_no_lies_move_a_difference_by_more_than_its_shift_and_some_move_it_as_fa
 ) -> None:
     rec, y = chosen(design, share), design.rng.standard_normal(design.t)
     clean, _, weights = textbook(design, y)
-    shift = differences_of(design.posterior(y), rec).shift(np.arange(len(design.X)), C, cap)
+    shift = differences_of(design.posterior(y), rec, design).shift(np.arange(len(design.X)), C, cap)
     slack = ROUNDING * max(1.0, C)
 
     def moved(c: np.ndarray) -> np.ndarray:
@@ -113,7 +113,7 @@ def test_the_ellipsoid_bounds_a_difference_by_its_standard_deviation(
     ellipsoid = lam * B**2 + np.sum((f[design.indices] - y) ** 2) - lam * y @ solved
     posterior = design.posterior(y)
     error = np.abs((f - posterior.mu) - (f[rec] - posterior.mu[rec]))
-    reach = math.sqrt(max(ellipsoid, 0.0) / lam) * differences_of(posterior, rec).sigma
+    reach = math.sqrt(max(ellipsoid, 0.0) / lam) * differences_of(posterior, rec, design).sigma
     assert np.all(error <= reach + ROUNDING * max(1.0, B) / math.sqrt(lam))
 
 
@@ -124,7 +124,7 @@ def test_the_noise_part_of_a_difference_is_at_most_that_of_its_two_points(
 ) -> None:
     rec = chosen(design, share)
     posterior = design.posterior(np.zeros(design.t))
-    pairs = differences_of(posterior, rec)
+    pairs = differences_of(posterior, rec, design)
     sigma = np.sqrt(posterior.var)
     for kind, factor in (("tight", math.hypot(B, rho)), ("paper", B + rho)):
         single = factor * (sigma + sigma[rec])
@@ -134,11 +134,9 @@ def test_the_noise_part_of_a_difference_is_at_most_that_of_its_two_points(
 # --- the certificate ----------------------------------------------------------------------------------
 
 
-def source_of(
-    posterior: ub.Posterior, rec: int, B: float, rho: float, kind: str, C: float, cap: float
-) -> Source:
-    pairs = differences_of(posterior, rec)
-    return Source(pairs, pairs.noise(B, rho, kind), C, cap)
+def source_of(pairs: Differences, rho: float, kind: str, C: float, cap: float) -> Source:
+    """The source of some differences, with B = 1."""
+    return Source(pairs, pairs.noise(1.0, rho, kind), C, cap)
 
 
 @law
@@ -154,7 +152,7 @@ def test_no_candidate_is_better_than_any_recommended_one_by_more_than_its_certif
         rival = int(np.argmax(f))
         c = -corruption(weights[:, rival] - weights[:, rec], C, cap)
         posterior = design.posterior(f[design.indices] + c)
-        source = source_of(posterior, rec, 1.0, rho, kind, C, cap)
+        source = source_of(differences_of(posterior, rec, design), rho, kind, C, cap)
         certificate = paired_certificate(rec, nothing, [source])
         assert f.max() - f[rec] <= certificate + ROUNDING * max(1.0, C)
         assert certificate >= 0.0
@@ -167,9 +165,10 @@ def test_the_certificate_is_the_formula_though_only_some_knapsacks_are_solved(
 ) -> None:
     rec, n = chosen(design, share), len(design.X)
     posterior = design.posterior(design.rng.standard_normal(design.t))
+    pairs = differences_of(posterior, rec, design)
     sources = [
-        source_of(posterior, rec, 1.0, rho, "tight", C, cap),
-        source_of(posterior, rec, 1.0, 2 * rho, "tight", C / 2, cap),
+        source_of(pairs, rho, "tight", C, cap),
+        source_of(pairs, 2 * rho, "tight", C / 2, cap),
     ]
     single = design.rng.uniform(0.0, 4.0, n)
     everywhere = [source.upper(np.arange(n)) for source in sources]
@@ -192,7 +191,7 @@ def test_near_points_share_their_errors_so_the_pair_says_far_more_than_the_two_s
     for _ in range(4):
         posterior.observe(2, 0.0)
     rho = radius(0.1, 0.01, posterior.gain, 0.05)
-    source = source_of(posterior, 0, 1.0, rho, "tight", 2.0, 1.0)
+    source = source_of(differences_of(posterior, 0), rho, "tight", 2.0, 1.0)
     sigma = np.sqrt(posterior.var)
     paired = float(source.upper(np.array([1]))[0])
     single = math.hypot(1.0, rho) * (sigma[0] + sigma[1])  # the noise parts of two points alone
@@ -202,5 +201,5 @@ def test_near_points_share_their_errors_so_the_pair_says_far_more_than_the_two_s
 def test_a_candidate_compared_with_itself_adds_nothing() -> None:
     posterior = ub.Posterior(ub.Matern(2.5, 0.3), np.array([[0.0]]), 1.0)
     posterior.observe(0, 0.5)
-    source = source_of(posterior, 0, 1.0, 1.0, "tight", 1.0, 1.0)
+    source = source_of(differences_of(posterior, 0), 1.0, "tight", 1.0, 1.0)
     assert paired_certificate(0, np.array([3.0]), [source]) == 0.0
