@@ -11,6 +11,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 import unbribable as ub
+from benchmarks.bribes import Audited, Priced
 from benchmarks.games import bare_loop, sweep_overhead, whole_game
 from benchmarks.measure import exponent, medians, peak_memory, seconds
 from benchmarks.peers import PEERS
@@ -248,16 +249,44 @@ def large() -> str:
     return "## n = 100 000, T = 1 000, GP-UCB\n\n" + table(header, rows) + "\n\n" + text
 
 
+def bribes() -> str:
+    """What a summary asks about its recommendation, and an audit about its readings."""
+    priced = Priced()
+    certificate, value, _ = priced.ask()
+    rows: list[Row] = [
+        (
+            "certificate, price and cheapest bribe, n = 10 000, m = 500",
+            f"C = 20: {certificate:.3g}, and back: {value:.3g}",
+            f"{(time := seconds(priced.ask)):.2f} s",
+            verdict(time, 1.0, at_most=True),
+        )
+    ]
+    for m, target in ((20, 1.0), (482, 10.0)):
+        audited = Audited(m)
+        least, planted = audited.least(), float(audited.lies.sum())
+        rows.append(
+            (
+                f"least corruption, 1 000 readings of {m} points",
+                f"{least:.1f} of the {planted:.1f} told",
+                f"{(time := seconds(audited.least)):.2f} s",
+                verdict(time, target, at_most=True),
+            )
+        )
+    header = ("what", "found", "time", "target in s")
+    return "## The price of a bribe, and the least corruption\n\n" + table(header, rows)
+
+
 def _list(values: list[float], scale: float, unit: str) -> str:
     return ", ".join(f"{value * scale:.0f}" for value in values) + f" {unit}"
 
 
 def main() -> None:
     """Everything, or the parts named on the command line."""
-    parts = [against_peers, robust, long_runs, throughput, many_readings, growth, large]
+    parts = [against_peers, robust, long_runs, throughput, many_readings, growth, large, bribes]
     chosen = [part for part in parts if part.__name__ in sys.argv[1:]] or parts
     versions = ", ".join(
-        f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "botorch", "torch")
+        f"{name} {version(name)}"
+        for name in ("numpy", "scipy", "clarabel", "scikit-learn", "botorch", "torch")
     )
     head = (
         "# Speed and memory\n\nWritten by `make bench`; medians, one BLAS thread, all of one table "
