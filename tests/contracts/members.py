@@ -77,6 +77,13 @@ EpsilonGreedy = _example("own_player", "EpsilonGreedy")
 
 RIVALS: dict[str, Member] = {
     "random-search": Member(rivals.RandomSearch, "seed"),
+    "clipped": Member(rivals.ClippedGPUCB, "T", n_lies=2),
+    "cw": Member(rivals.CWGPUCB, "C"),
+    "cw-closed": Member(rivals.CWGPUCB, "C", width="closed", rule="before", noise="paper"),
+    "cw-unknown": Member(rivals.CWGPUCB, "T", Cbar="balanced"),
+    "rgp-pe": Member(rivals.RGPPE, "C"),
+    "rgp-pe-practical": Member(rivals.RGPPE, "C", width="practical"),
+    "rgp-pe-random": Member(rivals.RGPPE, "C", "seed", order="random"),
 }
 """By name: the rivals. Those that promise nothing say so."""
 

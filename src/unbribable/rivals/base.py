@@ -1,5 +1,6 @@
 """What rivals share: rounds, pending queries, the choice by an upper bound, and their claims."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -59,6 +60,7 @@ class Rival(Player):
         t: Rounds asked so far.
         readings: Candidate and value of every reading, in the order of telling.
         counts: How often each candidate was read, (n,).
+        is_in_order: Whether no query was told before an older one.
     """
 
     told: ClassVar[tuple[str, ...]] = ALL
@@ -78,6 +80,7 @@ class Rival(Player):
         self.t = 0
         self.readings: list[tuple[int, float]] = []
         self.counts: Ints = np.zeros(len(self.X), dtype=np.intp)
+        self.is_in_order = True
         self._pending: dict[int, Query] = {}
         self._belief: Belief | None = None
         self._lower: Floats = np.full(len(self.X), -np.inf)
@@ -101,6 +104,13 @@ class Rival(Player):
     def _believe(self) -> Belief | None:
         """The belief after all readings; None for a rival that has none."""
         return None
+
+    def _says_of(self, index: int) -> tuple[float, float, float]:
+        """mu, sigma and width of a candidate, for its query; NaN for a rival that has none."""
+        belief = self.belief
+        if belief is None:
+            return math.nan, math.nan, math.nan
+        return float(belief.mu[index]), float(belief.sigma[index]), float(belief.width[index])
 
     def _learner(self) -> str | None:
         """The label of the next query: None if its reading will not be learned."""
@@ -149,12 +159,9 @@ class Rival(Player):
             drawn = np.searchsorted(np.cumsum(probabilities), self.seed.uniform(self.t + 1), "right")
             index = int(indices[min(int(drawn), len(indices) - 1)])
         x, label = self.X[index], self._learner()
-        belief, says = self.belief, {}
-        if belief is not None:
-            mu, width = float(belief.mu[index]), float(belief.width[index])
-            says = {"mu": mu, "sigma": float(belief.sigma[index]), "width": width, "ucb": mu + width}
+        mu, sigma, width = self._says_of(index)
         self.t += 1
-        query = Query(t=self.t, x=x, u=x, index=index, instance=label, drawn=label, **says)
+        query = Query(self.t, x, x, index, label, mu, sigma, width, mu + width, label)
         self._pending[query.t] = query
         return query
 
@@ -175,6 +182,7 @@ class Rival(Player):
             raise RuntimeError(f"query {t} is not pending here, pending are {list(self._pending)}")
         assert asked.index is not None
         del self._pending[t]
+        self.is_in_order &= min(self._pending, default=t) >= t
         self.readings.append((asked.index, y))
         self.counts[asked.index] += 1
         self._belief = None
@@ -208,9 +216,18 @@ class Rival(Player):
     # --- inside --------------------------------------------------------------------------------
 
     @property
+    def _condition(self) -> str:
+        """What a promise that rests on predictable choices supposes besides, as a clause."""
+        return "" if self.is_in_order else "if the order of telling does not depend on the values"
+
+    @property
     def _held(self) -> ValidBounds:
         """The bounds intersected so far."""
-        B0, lower, upper = self.assumptions.B0, self._lower, self._upper
+        return self._valid(self._lower, self._upper)
+
+    def _valid(self, lower: Floats, upper: Floats) -> ValidBounds:
+        """Bounds with what they certify, and whether they leave some candidate no value."""
+        B0 = self.assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
         is_refuted = bool(np.any(least > most + self.assumptions.tolerance))
         return ValidBounds(upper, lower, B0, is_refuted)
