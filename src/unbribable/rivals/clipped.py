@@ -4,9 +4,9 @@ import math
 from dataclasses import replace
 from typing import Any, Unpack
 
-from unbribable.decision.gp_ucb import RobustGPUCB
 from unbribable.decision.options import OptionWords
 from unbribable.decision.player import Bounds, Details, Player
+from unbribable.decision.policies.gp_ucb import RobustGPUCB
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks

@@ -1,4 +1,4 @@
-"""Confidence-weighted GP-UCB: uncertain readings count for less (ours, the kernel form of CW-OFUL)."""
+"""Confidence-weighted GP-UCB: uncertain readings count for less (ours; CW-OFUL, HZZG22, with a kernel)."""
 
 import math
 from bisect import insort
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Query
@@ -151,12 +152,12 @@ class CWGPUCB(Rival):
     # --- inside --------------------------------------------------------------------------------
 
     def _choices(self) -> tuple[Ints, Floats]:
-        main = self._main
-        main.expect([query.u for query in self.pending])
+        main, pending = self._main, [query.u for query in self.pending]
+        ahead = Ahead.of(main.posterior, pending, ()) if pending else NOTHING
         if self.width == "exact":
-            best = main.best(alpha=1.0)[0]
+            best = main.best(1.0, ahead=ahead)[0]
         else:
-            best = int(np.argmax(main.mu + main.shrink * (main.noise + self._closed())))
+            best = int(np.argmax(main.mu + ahead.shrink * (main.noise + self._closed())))
         return np.array([best], dtype=np.intp), np.ones(1)
 
     def _says_of(self, index: int) -> tuple[float, float, float]:

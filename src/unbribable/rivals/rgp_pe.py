@@ -1,4 +1,4 @@
-"""RGP-PE: phased elimination by repeated readings of a few points, for known corruption."""
+"""RGP-PE, phased elimination by repeated readings of a few points, for known corruption (BLKS22)."""
 
 import math
 from dataclasses import dataclass
