@@ -1,4 +1,4 @@
-"""Confidence-weighted GP-UCB: uncertain readings count for less (ours; CW-OFUL, HZZG22, with a kernel)."""
+"""Confidence-weighted GP-UCB: uncertain readings count for less (ours; HZZG22 with a kernel)."""
 
 import math
 from bisect import insort

@@ -313,7 +313,4 @@ class RGPPE(Rival):
             return None
         who = "a weak adversary" if self.threat == "weak" else "any adversary, weak or strong,"
         known, words = self.assumptions, f"against {who} with total corruption at most {{C}}"
-        return Guarantee(
-            self.threat, ("main",), 1.0 - known.delta, words, self.C, cap=known.c_max,
-            condition=self._condition,
-        )  # fmt: skip
+        return Guarantee(self.threat, ("main",), 1.0 - known.delta, words, self.C, cap=known.c_max)
