@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from games import is_too_often, random_function
+from games import Design, is_too_often, random_function
 from unbribable.rivals import CWGPUCB
 from unbribable.rivals.cw_gp_ucb import growth
-from unbribable.theory.widths import radius
+from unbribable.theory.widths import radius, shift_exact
 from unbribable.world.adversaries import WidthAware
 from unbribable.world.objectives import Objective
 
@@ -78,6 +78,36 @@ def test_the_first_weight_is_the_printed_one_and_spends_the_allowance_exactly() 
     assert w / math.sqrt(0.05 + w) == pytest.approx(a, abs=1e-14)
     assert before.weights == [pytest.approx(a * math.sqrt(0.05), rel=1e-14)]
     assert before.weights[0] < after.weights[0] < 1.0
+    assert after._u == [pytest.approx(a, abs=1e-14)] == before._u
+
+
+def test_the_closed_form_is_a_knapsack_of_what_each_reading_may_move() -> None:
+    cw = CWGPUCB(DOMAIN, KNOWN, C=3.3, width="closed")
+    assert cw.coefficient(3.3) == 0.0
+    for k in range(12):
+        cw.tell(cw.ask(), math.sin(k) / 3)
+        u = np.sort(cw._u)[:, None]
+        for C in (0.4, 1.0, 2.5, 3.3, 80.0):
+            knapsack = float(shift_exact(u, np.ones(len(u)), C, KNOWN.c_max)[0]) / math.sqrt(KNOWN.lam)
+            capped = math.sqrt(C * min(C, KNOWN.c_max) / KNOWN.lam)
+            assert cw.coefficient(C) == pytest.approx(min(knapsack, capped), rel=1e-12)
+
+
+@pytest.mark.parametrize("width", ["exact", "closed"])
+def test_bounds_for_another_corruption_allow_for_its_worst_lies(width: str) -> None:
+    cw = CWGPUCB(DOMAIN, KNOWN, C=1.5, width=width)
+    for k in range(40):
+        cw.tell(cw.ask(), math.sin(k) / 9)
+    indices = np.array([i for i, _ in cw.readings])
+    lams = KNOWN.lam / np.array(cw.weights)
+    assert len(set(cw.weights)) > 5
+    weights = Design(KERNEL, X, KNOWN.lam, indices, lams, np.random.default_rng(0)).weights()
+    for C in (2.0, 4.5, 20.0):
+        worst = shift_exact(np.abs(weights), np.ones(40), C, KNOWN.c_max)
+        held = cw._held_for(C)
+        allowed = (held.upper - held.lower) / 2 - cw._main.noise
+        assert (allowed >= worst * (1 - 1e-9)).all()
+        assert (allowed[indices] <= 4.0 * worst[indices]).all()
 
 
 def test_on_a_linear_kernel_it_is_cw_oful() -> None:

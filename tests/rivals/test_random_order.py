@@ -10,7 +10,7 @@ import pytest
 import unbribable as ub
 from games import is_too_often
 from unbribable.rivals import RGPPE
-from unbribable.rivals.random_order import random_order_shift
+from unbribable.rivals.random_order import _tilt, random_order_shift
 from unbribable.rivals.rgp_pe import Estimate
 from unbribable.theory.widths import shift_exact
 
@@ -32,6 +32,23 @@ def test_each_round_draws_uniformly_from_the_readings_left() -> None:
         player.tell(player.ask(), 0.1)
 
 
+def test_the_shift_is_the_formula_with_the_probabilities_of_each_round() -> None:
+    rng = np.random.default_rng(2)
+    weights, repeats, C, cap, delta = rng.random((3, 4)), np.array([5, 3, 9]), 1.25, 0.5, 0.2
+    drawn = rng.permutation(np.repeat(np.arange(3), repeats)).tolist()
+    theta, room = _tilt(weights, repeats / 17, cap, C / cap, math.log(4 / delta)), math.log(4 / delta)
+    shift = random_order_shift(weights, repeats, drawn, C, cap, delta)
+    for x in range(4):
+        left, psi = repeats.copy(), []
+        for row in drawn:
+            p = left / left.sum()
+            psi.append(math.log(sum(p[a] * math.exp(theta[x] * cap * weights[a, x]) for a in range(3))))
+            left[row] -= 1
+        psi.sort(reverse=True)
+        expected = (psi[0] + psi[1] + 0.5 * psi[2] + room) / theta[x]
+        assert shift[x] == pytest.approx(expected, rel=1e-12)
+
+
 def shift_after(player: RGPPE, n_epochs: int) -> tuple[np.ndarray, np.ndarray]:
     """The shift of the last of some epochs, and the exact one."""
     while player.epoch < n_epochs - 1 or player._n_told < player.plan.n_readings - 1:
@@ -47,6 +64,17 @@ def test_the_shift_is_never_above_the_exact_one_and_in_long_epochs_below(n_epoch
     shift, exact = shift_after(RGPPE(DOMAIN, KNOWN, C=4.0, order="random", seed=1), n_epochs)
     assert (shift <= exact).all()
     assert (shift < 0.8 * exact).any() == (n_epochs == 7)
+
+
+def test_half_of_an_epochs_failures_are_the_shifts() -> None:
+    player = RGPPE(DOMAIN, KNOWN, C=4.0, order="random", seed=1)
+    shift, exact = shift_after(player, 7)
+    at = Estimate(KNOWN, X, player.plan, np.zeros(len(player.plan.points)))
+    delta = 6 * KNOWN.delta / (math.pi * 7) ** 2 / 2
+    by_draws = random_order_shift(
+        np.abs(at.R) / KNOWN.lam, player.plan.repeats, player._drawn, 4.0, KNOWN.c_max, delta
+    )
+    np.testing.assert_allclose(shift, np.minimum(exact, by_draws), rtol=1e-12)
 
 
 def test_against_a_strong_adversary_random_order_uses_the_exact_shift() -> None:

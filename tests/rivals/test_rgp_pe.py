@@ -24,10 +24,12 @@ NO_KERNEL = ub.Assumptions(ub.SquaredExponential(0.01), B=1.0, B0=1.0, noise_std
 # --- the design -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("length", "picks"), [(8, [2, 2, 2, 2]), (16, [6, 6, 2, 2])])
-def test_arms_without_a_kernel_are_picked_twice_and_then_four_times(
-    length: int, picks: list[int]
-) -> None:
+@pytest.mark.parametrize(
+    ("length", "picks"),
+    [(8, [2, 2, 2, 2]), (16, [6, 6, 2, 2]), (32, [14, 6, 6, 6]), (64, [22, 14, 14, 14])],
+)
+def test_arms_without_a_kernel_are_picked_2_then_4_then_8_times(length: int, picks: list[int]) -> None:
+    """The determinant must more than double: at exactly twice, rounding does not decide."""
     plan = design(NO_KERNEL, ARMS, np.ones(4, bool), length, 2.0, 0.0)
     assert plan.points.tolist() == [0, 1, 2, 3]
     assert plan.repeats.tolist() == picks
@@ -131,6 +133,23 @@ def test_the_sharp_noise_part_is_never_above_the_papers() -> None:
     )
     assert (sharp <= paper).all()
     assert sharp.max() < 0.9 * paper.max()
+
+
+@pytest.mark.parametrize(("order", "n_events"), [("fixed", 2 * 12), ("random", 4 * 12)])
+def test_the_noise_part_shares_delta_among_epochs_candidates_and_sides(
+    order: str, n_events: int
+) -> None:
+    plan = design(KNOWN, X, np.ones(len(X), bool), 8, 2.0, 0.0)
+    at = Estimate(KNOWN, X, plan, np.zeros(len(plan.points)))
+    shares = []
+    for epoch in range(3):
+        player = RGPPE(DOMAIN, KNOWN, C=1.0, noise="paper", order=order, seed=0)
+        player.epoch = epoch
+        shares.append(6 * KNOWN.delta / math.pi**2 / (epoch + 1) ** 2)
+        rate = math.sqrt(2 * math.log(n_events / shares[-1]))
+        beta = KNOWN.B + KNOWN.noise_std / math.sqrt(KNOWN.lam) * rate
+        np.testing.assert_allclose(player._noise_part(at), beta * at.sigma, rtol=1e-12)
+    assert sum(shares) < KNOWN.delta
 
 
 # --- the game ---------------------------------------------------------------------------------------
