@@ -216,11 +216,6 @@ class Rival(Player):
     # --- inside --------------------------------------------------------------------------------
 
     @property
-    def _condition(self) -> str:
-        """What a promise that rests on predictable choices supposes besides, as a clause."""
-        return "" if self.is_in_order else "if the order of telling does not depend on the values"
-
-    @property
     def _held(self) -> ValidBounds:
         """The bounds intersected so far."""
         return self._valid(self._lower, self._upper)

@@ -220,9 +220,10 @@ class CWGPUCB(Rival):
 
     def _promise_for(self, C: float) -> Guarantee:
         words = "against any adversary, weak or strong, with total corruption at most {C}"
+        order = "" if self.is_in_order else "if the order of telling does not depend on the values"
         known = self.assumptions
         return Guarantee(
-            "strong", ("main",), 1.0 - known.delta, words, C, cap=known.c_max, condition=self._condition
+            "strong", ("main",), 1.0 - known.delta, words, C, cap=known.c_max, condition=order
         )
 
     def _held_for(self, C: float) -> ValidBounds:
