@@ -143,6 +143,8 @@ class RGPPE(Rival):
         plan: The readings of the epoch under way.
     """
 
+    no_promise = "No guarantee: the practical width is not proved."
+
     def __init__(
         self,
         domain: Grid,
@@ -193,11 +195,6 @@ class RGPPE(Rival):
         if "practical" in (self.width, self.noise):
             words |= {"b": self.b, "beta": self.beta}
         return words
-
-    @property
-    def no_promise(self) -> str:  # type: ignore[override]
-        """Said of the practical widths."""
-        return "No guarantee: the practical width is not proved."
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
