@@ -85,7 +85,7 @@ def simulate(
     columns |= {"index": np.array(index), "instance": np.array(instance), "x": X[index]}
     if details.maximisers is not None:
         columns["maximisers"] = np.array(maximisers)
-    largest = float(columns["charge"].max())
+    largest = float(np.abs(columns["charge" if environment.n_lies is None else "c"]).max())
     return Record(columns, _meta(player, environment, T, seed, held, largest))
 
 
@@ -124,16 +124,18 @@ def is_promised(budget: Budget, meta: Mapping[str, Any], largest: float) -> bool
     Args:
         budget: What the bounds allow for.
         meta: What the record says about the game: the truth, and what the player assumed.
-        largest: The largest charge of a round.
+        largest: The largest lie of a round.
     """
     assumed = {key: value for key, value in meta["algorithm"].items() if value is not None}
-    slack, allowed = 1e-9, budget.C if budget.total is None else budget.total
+    slack, n_lies = 1e-9, meta.get("n_lies")
+    total = meta["C"] if not n_lies else n_lies * float(meta["c_max"])
+    allowed = budget.C if budget.total is None else budget.total
     return bool(
         "beta" not in assumed  # a width set by hand promises nothing
         and (meta["norm"] is None or meta["norm"] <= assumed.get("B", math.inf) + slack)
         and meta["noise_std"] <= assumed.get("noise_std", math.inf) + slack
         and largest <= float(assumed.get("c_max", math.inf)) + slack
-        and meta["C"] <= allowed + slack
+        and (total <= allowed + slack or (n_lies or math.inf) <= assumed.get("n_lies", 0))
         and not (budget.is_secret and meta["threat"] == "strong" and meta["C"] > 0.0)
     )
 
@@ -212,7 +214,8 @@ def _meta(
         "certificate_threat": best.threat,
         "adversary": type(environment.adversary).__name__,
         "threat": environment.threat,
-        "C": environment.C,
+        "C": environment.C if environment.n_lies is None else float(environment.n_lies),
+        **({} if environment.n_lies is None else {"n_lies": environment.n_lies}),
         "c_max": environment.c_max if math.isfinite(environment.c_max) else "inf",
         "spent": environment.ledger.spent,
         "noise_std": environment.noise_std,

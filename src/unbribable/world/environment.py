@@ -1,5 +1,6 @@
 """The game's other side: truth, noise, the adversary and its ledger."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
 from unbribable.world.adversaries.base import Adversary, NoAdversary, Observation, View
-from unbribable.world.ledger import Ledger
+from unbribable.world.ledger import CountLedger, Ledger
 from unbribable.world.objectives import Objective
 
 
@@ -22,8 +23,9 @@ class Environment:
         noise_std: Standard deviation of the Gaussian noise.
         adversary: Nobody lies if None.
         C: The adversary's true budget (the learner may assume another).
-        c_max: Largest single lie; max |f| by default, inf allowed.
+        c_max: Largest single lie, inf allowed. By default max |f|, and inf if lies are counted.
         threat: "weak" or "strong".
+        n_lies: In place of C: how many rounds may be lied about.
     """
 
     def __init__(
@@ -35,12 +37,17 @@ class Environment:
         C: float = 0.0,
         c_max: float | None = None,
         threat: str = "weak",
+        n_lies: int | None = None,
     ) -> None:
         self.objective = objective
         self.noise_std = checks.real("noise_std", noise_std, at_least=0.0)
         self.adversary = NoAdversary() if adversary is None else adversary
         self.C = checks.real("C", C, at_least=0.0)
-        cap = objective.B0 if c_max is None else c_max
+        self.n_lies = None if n_lies is None else checks.integer("n_lies", n_lies, at_least=0)
+        if n_lies is not None and C != 0.0:
+            raise ValueError(f"the budget must be C or n_lies, not both, got C={C}, n_lies={n_lies}")
+        default = objective.B0 if n_lies is None else math.inf
+        cap = default if c_max is None else c_max
         self.c_max = checks.real("c_max", cap, above=0.0, may_be_inf=True)
         self.threat = checks.choice("threat", threat, ("weak", "strong"))
         if self.adversary.needs_strong and threat != "strong":
@@ -51,7 +58,9 @@ class Environment:
 
     def reset(self, noise: np.random.Generator, adversary: np.random.Generator) -> None:
         """Begin a new game with these two streams of randomness."""
-        self.ledger = Ledger(self.C, self.c_max)
+        self.ledger: Ledger | CountLedger = Ledger(self.C, self.c_max)
+        if self.n_lies is not None:
+            self.ledger = CountLedger(self.n_lies, self.c_max)
         self.adversary.reset()
         self._noise_rng, self._adversary_rng = noise, adversary
         self.t = 0

@@ -8,6 +8,7 @@ from unbribable.world.adversaries.cunning import (
     Silent,
     WidthAware,
 )
+from unbribable.world.adversaries.few import Burst, FoundDecoy
 from unbribable.world.adversaries.fixed import (
     AggressiveSubtraction,
     Clipping,
@@ -23,8 +24,10 @@ __all__ = [
     "AdaptiveStrength",
     "Adversary",
     "AggressiveSubtraction",
+    "Burst",
     "Clipping",
     "Flip",
+    "FoundDecoy",
     "HideAndDecoy",
     "InstanceTargeting",
     "NoAdversary",

@@ -26,7 +26,7 @@ class View:
     instances: tuple[tuple[str | None, ...], ...]
     """For each point, the instances that would learn from it."""
     left: float
-    """What is left of the budget."""
+    """What is left of the budget; inf where lies of any size are counted, until the last one is told."""
     c_max: float
     """Largest lie allowed in a round."""
 
