@@ -84,6 +84,12 @@ RIVALS: dict[str, Member] = {
     "rgp-pe": Member(rivals.RGPPE, "C"),
     "rgp-pe-practical": Member(rivals.RGPPE, "C", width="practical"),
     "rgp-pe-random": Member(rivals.RGPPE, "C", "seed", order="random"),
+    "rcgp-online": Member(rivals.RCGPUCB),
+    "rcgp-anchored": Member(rivals.RCGPUCB, "T", centre="anchored"),
+    "rcgp-fixed": Member(rivals.RCGPUCB, "T", centre="fixed", width="ours", n_lies=2),
+    "student-t": Member(rivals.StudentTUCB),
+    "diagnostics": Member(rivals.DiagnosticsUCB),
+    "relevance-pursuit": Member(rivals.RelevancePursuitUCB),
 }
 """By name: the rivals. Those that promise nothing say so."""
 
