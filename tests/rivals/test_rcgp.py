@@ -57,6 +57,13 @@ def with_outliers(i: int, t: int) -> float:
     return truth(i, t) + (7.0 * (-1) ** t if t % 5 == 3 else 0.0)
 
 
+def told(player: Any, i: int, y: float) -> None:
+    """Tell a reading of a candidate of the test's choice."""
+    query = ub.Query(t=player.ask().t, x=X[i], u=X[i], index=i)
+    player._pending[query.t] = query
+    player.tell(query, y)
+
+
 def posterior_of(readings: list[tuple[int, float]], lam: float = LAM) -> Posterior:
     posterior = Posterior(KERNEL, X, lam)
     for i, y in readings:
@@ -99,14 +106,11 @@ def test_a_flat_tail_is_the_ordinary_posterior(centre: str) -> None:
 def test_one_enormous_lie_is_as_good_as_no_reading(centre: str) -> None:
     words = {} if centre == "online" else {"plateau": 2.0}
     honest = [(3, 0.4), (12, 1.1), (20, -0.3), (12, 0.9)]
-    told = [*honest[:2], (8, 1e9), *honest[2:]]
     beliefs = []
-    for readings in (honest, told):
+    for readings in (honest, [*honest[:2], (8, 1e9), *honest[2:]]):
         player = new(centre, **words)
         for i, y in readings:
-            query = ub.Query(t=player.ask().t, x=X[i], u=X[i], index=i)
-            player._pending[query.t] = query  # a point of the test's choice
-            player.tell(query, y)
+            told(player, i, y)
         beliefs.append(player.belief)
     assert beliefs[0].mu == pytest.approx(beliefs[1].mu, abs=1e-6)
     assert beliefs[0].sigma ** 2 == pytest.approx(beliefs[1].sigma ** 2, abs=1e-12)
@@ -125,9 +129,7 @@ def test_the_anchor_is_the_fixed_posterior_of_all_readings_but_the_last() -> Non
     player, lagging = new("anchored", plateau=0.5), new("fixed", plateau=0.5)
     play(player, with_outliers, T=12)
     for i, y in player.readings[:-1]:
-        query = ub.Query(t=lagging.ask().t, x=X[i], u=X[i], index=i)
-        lagging._pending[query.t] = query
-        lagging.tell(query, y)
+        told(lagging, i, y)
     assert lagging.belief is not None
     np.testing.assert_allclose(player._anchor_mean(), lagging.belief.mu, atol=1e-12)
 
@@ -139,12 +141,38 @@ def test_turning_all_readings_round_turns_the_mean_round(centre: str) -> None:
     for t in range(15):
         i = (7 * t) % 25
         for player, sign in ((one, 1.0), (other, -1.0)):
-            query = ub.Query(t=player.ask().t, x=X[i], u=X[i], index=i)
-            player._pending[query.t] = query
-            player.tell(query, sign * with_outliers(i, t))
+            told(player, i, sign * with_outliers(i, t))
     assert one.belief is not None
     assert other.belief is not None
     np.testing.assert_allclose(one.belief.mu, -other.belief.mu, atol=1e-13)
+
+
+def test_online_a_reading_is_weighed_by_what_was_expected_of_it() -> None:
+    """Mean and tail are those of the moment, and do not change later."""
+    player, readings = new("online", ell=0.5), [(3, 0.4), (4, 2.0), (12, -1.5), (3, 0.1)]
+    weighed: list[tuple[int, float, float]] = []
+    for i, y in readings:
+        before = Posterior(KERNEL, X, LAM)
+        before.observe_all(weighed)
+        tail = math.sqrt(float(before.var[i]) + LAM)
+        z, noise, _ = reweighed(y, float(before.mu[i]), 0.5 * tail, tail, LAM)
+        weighed.append((i, float(z), float(noise)))
+        told(player, i, y)
+    after = Posterior(KERNEL, X, LAM)
+    after.observe_all(weighed)
+    assert sum(noise > LAM for *_, noise in weighed) >= 2
+    assert player.belief is not None
+    np.testing.assert_allclose(player.belief.mu, after.mu, atol=1e-10)
+    np.testing.assert_allclose(player.belief.sigma**2, after.var, atol=1e-10)
+
+
+def test_the_authors_width_counts_readings_after_the_design() -> None:
+    assert practical_beta(0) == practical_beta(-3) == pytest.approx(1.7 * math.sqrt(2.0 * math.log(2.0)))
+    assert practical_beta(98) == pytest.approx(1.7 * math.sqrt(2.0 * math.log(100.0)))
+    player = new("online", n_init=4)
+    play(player, truth, T=6)
+    query = player.ask()
+    assert query.width == practical_beta(2) * query.sigma
 
 
 # --- the weight -------------------------------------------------------------------------------------
@@ -217,15 +245,28 @@ def test_our_width_lies_below_its_closed_form() -> None:
     player, plain = ours(n_lies=3), ours(n_lies=0)
     play(player, with_outliers)
     for i, y in player.readings:
-        query = ub.Query(t=plain.ask().t, x=X[i], u=X[i], index=i)
-        plain._pending[query.t] = query
-        plain.tell(query, y)
+        told(plain, i, y)
     assert player.belief is not None
     assert plain.belief is not None
     shift = player.belief.width - plain.belief.width
     reach = player.plateau + ASSUMED.B0 + player.tail + LAM / player.tail
     assert (shift > 0.0).all()
     assert (shift <= reach * shift_capped(3.0, 1.0, LAM, player.belief.sigma) + 1e-12).all()
+
+
+def test_our_shift_is_that_of_the_worst_lies_reading_by_reading() -> None:
+    player = ours(n_lies=4, tail=0.6)
+    for t in range(25):
+        told(player, (7 * t) % 10, with_outliers((7 * t) % 10, t) + (1.3 * t if t % 6 == 1 else 0.0))
+    indices, y = (np.array(part) for part in zip(*player.readings, strict=True))
+    z, noise, excess = reweighed(y, 0.0, player.plateau, 0.6, LAM)
+    assert 3 < np.count_nonzero(excess) < 20
+    weights = np.linalg.solve(KERNEL(X[indices], X[indices]) + np.diag(noise), KERNEL(X[indices], X))
+    reach = player.plateau + ASSUMED.B0 + excess + 2.0 * LAM * excess / (0.36 + excess**2)
+    each = np.sort(np.abs(weights) * reach[:, None], axis=0)
+    np.testing.assert_allclose(player._shift(player._posterior), each[-4:].sum(axis=0), atol=1e-10)
+    assert player.belief is not None
+    np.testing.assert_allclose(player.belief.mu, z @ weights, atol=1e-10)
 
 
 def lied(seed: int, size: float, n_lies: int, T: int = 60) -> bool:

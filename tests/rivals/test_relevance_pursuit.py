@@ -7,7 +7,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
-from unbribable.rivals import RelevancePursuitUCB
+from unbribable.rivals import RelevancePursuitUCB, relevance_pursuit
 from unbribable.rivals.practice import practical_beta
 from unbribable.rivals.relevance_pursuit import Pursuit, pursue
 
@@ -134,6 +134,27 @@ def test_more_outliers_never_lower_the_likelihood_of_a_level() -> None:
         seen.append(pursuit.log_likelihood)
         assert len(pursuit.found) <= size
     assert seen == sorted(seen)
+
+
+def test_noises_found_are_improved_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the sweeps no single noise can be improved by much; after the greedy search alone it can."""
+    y = readings(dict.fromkeys(LIES, 1.0) | {5: 0.7})
+    gaps = []
+    for n_sweeps in (0, relevance_pursuit.N_SWEEPS):
+        monkeypatch.setattr(relevance_pursuit, "N_SWEEPS", n_sweeps)
+        pursuit = Pursuit(KERNEL(X, X), np.arange(N), y, LAM)
+        pursuit.grow(6)
+        rho = np.array([pursuit.best_rho(q) for q in pursuit.found])
+        gaps.append(np.abs(rho - pursuit.rho[pursuit.found]).max())
+    assert gaps[1] < 0.02 < 0.1 < gaps[0]
+
+
+def test_no_reading_is_found_twice() -> None:
+    for seed in range(5):
+        pursuit = Pursuit(KERNEL(X, X), np.arange(N), readings({11: 1.0}, seed), LAM)
+        for size in range(1, N):
+            pursuit.grow(size)
+        assert len(set(pursuit.found)) == len(pursuit.found)
 
 
 def test_if_nothing_may_be_an_outlier_it_is_gp_ucb() -> None:

@@ -104,6 +104,16 @@ def test_one_lie_among_ten_honest_readings_of_a_point_is_flagged_alone() -> None
     assert np.flatnonzero(flags).tolist() == [4]
 
 
+def test_a_reading_is_an_outlier_beyond_the_quantile_of_its_prediction() -> None:
+    """2.776 is the 0.975 quantile at 4 degrees of freedom."""
+    y = np.concatenate([np.zeros(30), np.linspace(0.2, 0.8, 25)])
+    indices = np.full(55, 9)
+    mu, var = student_t(KERNEL, X, indices, y, nu=4.0, lam=LAM)
+    flags = outliers(KERNEL, X, indices, y, nu=4.0, lam=LAM, level=0.05)
+    assert flags.tolist() == (y - mu[9] > 2.7764 * np.sqrt(var[9] + 2.0 * LAM)).tolist()
+    assert 5 < flags.sum() < 22
+
+
 def told(player: Any, readings: list[tuple[int, float]]) -> Any:
     """The player after readings of the test's choice."""
     for i, y in readings:

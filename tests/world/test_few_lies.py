@@ -177,6 +177,16 @@ def test_bounds_are_promised_to_who_was_told_of_so_many_lies(told, n_lies, c_max
     assert record.meta["promised"] == {"main": is_promised}
 
 
+@pytest.mark.parametrize(("size", "is_promised"), [(0.3, True), (0.7, False)])
+def test_a_cap_that_the_player_was_told_is_compared_with_the_lies_not_with_their_number(
+    size, is_promised
+):
+    attack = Burst(f, radius=9.0, value=float(f.f[0]) - size)
+    record = simulate(Claimant(n_lies=3, c_max=0.5), world(attack), 3, 0)
+    assert np.abs(record.columns["c"]).max() == pytest.approx(size)
+    assert record.meta["promised"] == {"main": is_promised}
+
+
 # --- the attacks ------------------------------------------------------------------------------------
 
 
