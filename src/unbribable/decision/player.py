@@ -48,7 +48,8 @@ class Player(Protocol):
     def knowledge(self) -> Mapping[str, Any] | str:
         """What it was told besides the candidates and the readings: plain data, or words.
 
-        Reports look for C (the corruption it allows for), B, noise_std, c_max and delta.
+        Reports look for C and n_lies (the corruption or the lies it allows for), B, noise_std, c_max
+        and delta.
         """
         return {}
 

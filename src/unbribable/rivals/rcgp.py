@@ -1,6 +1,7 @@
 """Robust conjugate GP-UCB: readings far from where they are expected count for less."""
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ class RCGPUCB(UpperBoundRival):
         self._words = {"tracks_noise_var": is_ours, "is_careful": is_ours}
         self._posterior = self._new_posterior()
         self._anchor = self._new_posterior()
-        self._reach: dict[float, float] = {}  # noise of a reading -> excess + |pseudo - y|
+        self._harm: Counter[tuple[int, float]] = Counter()
         if is_ours:
             self._set_bounds()
 
@@ -179,8 +180,8 @@ class RCGPUCB(UpperBoundRival):
         lam = self.assumptions.lam
         z, noise, excess = reweighed(y, 0.0, self.plateau, self.tail, lam)
         posterior.observe(i, float(z), float(noise))
-        reach = float(excess + abs(float(z) - y))
-        self._reach[float(noise)] = max(reach, self._reach.get(float(noise), 0.0))
+        reach = self.plateau + self.assumptions.B0 + float(excess) + abs(float(z) - y)
+        self._harm[i, reach / float(noise)] += 1  # per unit of R, if it is a lie
 
     def _anchored(self) -> Posterior:
         """The posterior with all weights worked out anew."""
@@ -233,11 +234,12 @@ class RCGPUCB(UpperBoundRival):
         """
         if not posterior.m or not self.n_lies:
             return np.zeros(len(self.X))
-        _, noises = posterior.items
-        most = np.array([self._reach[noise] for noise in noises.tolist()])
-        most += self.plateau + self.assumptions.B0
-        weights = posterior.item_weights(np.arange(len(self.X))) / posterior.lam
-        return shift_exact(weights * most[:, None], posterior.item_counts, float(self.n_lies), 1.0)
+        row = {i: j for j, i in enumerate(posterior.u.tolist())}
+        rows = [row[i] for i, _ in self._harm]
+        harm = np.array([each for _, each in self._harm])
+        counts = np.array([*self._harm.values()], dtype=np.float64)
+        moved = np.abs(posterior.R[rows]) * harm[:, None]
+        return shift_exact(moved, counts, float(self.n_lies), 1.0)
 
     def _set_bounds(self) -> None:
         belief = self.belief

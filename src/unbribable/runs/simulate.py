@@ -184,7 +184,7 @@ def _knowledge(player: Player) -> dict[str, Any]:
         json.dumps(plain, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise TypeError(f"knowledge must be plain data or words, got {knowledge!r}: {error}") from error
-    for key in ("C", "B", "noise_std", "c_max", "delta"):
+    for key in ("C", "n_lies", "B", "noise_std", "c_max", "delta"):
         if plain.get(key) not in (None, "inf"):
             checks.real(f"{key} of knowledge", plain[key])
     return plain
