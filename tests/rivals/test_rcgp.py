@@ -333,6 +333,17 @@ def test_the_promise_ends_with_the_rounds_it_was_made_for() -> None:
     assert player.guarantee == "No guarantee: it was made for T=3 readings, and there are 4."
 
 
+def test_readings_told_out_of_order_are_a_condition_of_the_promise() -> None:
+    player, clause = ours(n_lies=2), "if the order of telling does not depend on the values"
+    first, second = player.ask(), player.ask()
+    player.tell(first, 0.1)
+    assert clause not in player.guarantee
+    third = player.ask()
+    player.tell(third, 0.2)
+    player.tell(second, 0.3)
+    assert clause in player.guarantee
+
+
 def test_only_our_width_promises_anything() -> None:
     for centre in CENTRES:
         player = new(centre)

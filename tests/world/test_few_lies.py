@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unbribable as ub
+from contracts.members import RIVALS
 from games import law
 from unbribable.report.outcomes import cell_of, reduced
 from unbribable.runs.simulate import simulate
@@ -175,6 +176,16 @@ class Claimant(ub.Player):
 def test_bounds_are_promised_to_who_was_told_of_so_many_lies(told, n_lies, c_max, is_promised):
     record = simulate(Claimant(**told), world(None, n_lies, c_max=c_max), 3, 0)
     assert record.meta["promised"] == {"main": is_promised}
+
+
+@pytest.mark.parametrize("name", ["clipped", "rcgp-fixed"])
+@pytest.mark.parametrize(("n_lies", "is_promised"), [(2, True), (3, False)])
+def test_rivals_that_were_told_of_two_lies_keep_their_promise_for_two(name, n_lies, is_promised):
+    player = RIVALS[name](ub.Grid(f.X), assumptions(f), T=30)
+    record = simulate(player, world(Burst(f, radius=0.3, value=-1e6), n_lies), 30, 0)
+    assert record.meta["spent"] == n_lies
+    assert record.meta["promised"] == {"main": is_promised}
+    assert record.meta["covered"]["main"] or not is_promised
 
 
 @pytest.mark.parametrize(("size", "is_promised"), [(0.3, True), (0.7, False)])

@@ -259,7 +259,9 @@ class RCGPUCB(UpperBoundRival):
         n, void = len(self.readings), None
         if n > self.T:
             void = f"No guarantee: it was made for T={self.T} readings, and there are {n}."
-        return Guarantee("strong", ("main",), 1.0 - self.assumptions.delta, words, void=void)
+        order = "" if self.is_in_order else "if the order of telling does not depend on the values"
+        probability = 1.0 - self.assumptions.delta
+        return Guarantee("strong", ("main",), probability, words, void=void, condition=order)
 
 
 def _log_choices(T: int, n_lies: int) -> float:
