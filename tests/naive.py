@@ -111,6 +111,19 @@ def noise_width(
     if setting.beta is not None:
         beta = setting.beta(len(readings) + 1) if callable(setting.beta) else setting.beta
         return beta * sigma
+    B = setting.B
+    if setting.noise == "paper":
+        return (B + radius(setting, readings, gram, lams, delta)) * sigma
+    rho = radius(setting, readings, gram, lams, delta / 2)
+    # The drift tolerance is added under the root.
+    bias = B * np.sqrt(var - np.sum(lams[:, None] * weights**2, axis=0) + 1e-6 * var)
+    return np.minimum(math.sqrt(B**2 + rho**2) * sigma, bias + rho * sigma)
+
+
+def radius(
+    setting: Setting, readings: list[Reading], gram: np.ndarray, lams: np.ndarray, delta: float
+) -> float:
+    """rho: how far the noise reaches, in standard deviations."""
     if setting.gamma is not None:
         gain = setting.gamma(len(readings))
     else:
@@ -118,17 +131,7 @@ def noise_width(
         gain = 0.5 * np.linalg.slogdet(np.eye(len(lams)) + scaled)[1]
     ratios = [reading.noise_std / math.sqrt(reading.lam) for reading in readings]
     ratio = max(ratios, default=setting.noise_std / math.sqrt(setting.lam))
-
-    def rho(d: float) -> float:
-        return ratio * math.sqrt(2.0 * (gain + math.log(1.0 / d)))
-
-    B = setting.B
-    if setting.noise == "paper":
-        return (B + rho(delta)) * sigma
-    # The drift tolerance is added under the root.
-    bias = B * np.sqrt(var - np.sum(lams[:, None] * weights**2, axis=0) + 1e-6 * var)
-    first = math.sqrt(B**2 + rho(delta / 2) ** 2) * sigma
-    return np.minimum(first, bias + rho(delta / 2) * sigma)
+    return ratio * math.sqrt(2.0 * (gain + math.log(1.0 / delta)))
 
 
 def worst_shift(weights: np.ndarray, C: float, cap: float) -> float:
@@ -197,6 +200,27 @@ class Instance:
         self.readings.append(reading)
         self.history.append(belief)
         self._intersect()
+
+    def better_than(self, i: int) -> np.ndarray:
+        """What f(x) - f(x_i) is at most, (n,): belief and width of the difference itself."""
+        s, readings = self.setting, self.readings
+        index = [reading.index for reading in readings]
+        lams = np.array([reading.lam for reading in readings])
+        gram, k = s.K[np.ix_(index, index)], s.K[index]
+        weights = np.linalg.solve(gram + np.diag(lams), k)
+        covariance = s.K - k.T @ weights
+        weights = weights - weights[:, [i]]
+        var = np.diag(covariance) + covariance[i, i]
+        slack = 1e-6 * var
+        var = np.maximum(var - 2.0 * covariance[i], 0.0)
+        sigma = np.sqrt(var + slack)
+        bias = s.B * np.sqrt(np.maximum(var - lams @ weights**2, 0.0) + slack)
+        rho = radius(s, readings, gram, lams, self.delta if s.noise == "paper" else self.delta / 2)
+        noise = bias + rho * sigma
+        if s.noise == "tight":
+            noise = np.minimum(noise, math.sqrt(s.B**2 + rho**2) * sigma)
+        shift = np.array([worst_shift(column, self.C, s.cap) for column in weights.T])
+        return self.now.mu - self.now.mu[i] + noise + shift
 
     def ucb(self, alpha: float) -> np.ndarray:
         """mu + alpha * width."""
@@ -285,6 +309,7 @@ class Bounds:
     is_void: bool
     plays: list[Play] = field(default_factory=list)
     is_refuted: bool = False
+    instances: list[Instance] = field(default_factory=list)
 
     def interval(self, i: int) -> tuple[float, float] | None:
         """Cut at +-B0; None where the readings contradict the assumptions."""
@@ -292,17 +317,28 @@ class Bounds:
             return None
         return max(self.lower[i], -self.B0), min(self.upper[i], self.B0)
 
-    def certificate(self, i: int) -> float | None:
+    def single(self, i: int) -> float | None:
         """max ucb_v - lcb_v(x_i), cut at +-B0; None where void."""
         if self.is_void:
             return None
         return max(0.0, min(self.upper.max(), self.B0) - max(self.lower[i], -self.B0))
 
-    def hindsight(self) -> float | None:
-        """The sum of the certificates of all plays."""
+    def certificate(self, i: int) -> float | None:
+        """The same, point by point, or what an instance says of the difference, if that is less."""
         if self.is_void:
             return None
-        return math.fsum(self.certificate(play.index) for play in self.plays)
+        better = np.minimum(self.upper, self.B0) - max(self.lower[i], -self.B0)
+        for instance in self.instances:
+            if instance.readings:
+                better = np.minimum(better, instance.better_than(i))
+        better[i] = 0.0
+        return max(better.max(), 0.0)
+
+    def hindsight(self) -> float | None:
+        """The sum of the single certificates of all plays."""
+        if self.is_void:
+            return None
+        return math.fsum(self.single(play.index) for play in self.plays)
 
 
 class Algorithm:
@@ -375,7 +411,8 @@ class Algorithm:
         lower = np.max([self.named(label).lcb_bar for label in labels], axis=0)
         is_crossed = np.any(np.maximum(lower, -s.B0) > np.minimum(upper, s.B0) + s.tolerance)
         is_refuted = bool(is_crossed) or self.refuted is not None
-        return Bounds(upper, lower, s.B0, is_refuted or s.beta is not None, self.plays, is_refuted)
+        is_void, instances = is_refuted or s.beta is not None, [self.named(label) for label in labels]
+        return Bounds(upper, lower, s.B0, is_void, self.plays, is_refuted, instances)
 
     def named(self, label: str) -> Instance:
         """The instance of that name."""

@@ -421,6 +421,13 @@ TELLS: dict[str, tuple[Callable[[Any], Any], type[Exception], tuple[str, ...]]] 
     "regret threat": (lambda a: a.regret_certificate(threat="x"), ValueError, ("threat", "'x'")),
     "C negative": (lambda a: a.recommend(C=-1.0), ValueError, ("C must be", "-1")),
     "C large": (lambda a: a.recommend(C=1e9), ValueError, ("C must be", "1e+09")),
+    "eps negative": (lambda a: a.price(-0.1), ValueError, ("eps must be", ">= 0", "-0.1")),
+    "eps nan": (lambda a: a.price(NAN), ValueError, ("eps must be finite", "nan")),
+    "eps inf": (lambda a: a.price(INF), ValueError, ("eps must be finite", "inf")),
+    "eps none": (lambda a: a.price(None), TypeError, ("eps must be a real", "None")),
+    "eps string": (lambda a: a.price("0.1"), TypeError, ("eps must be a real", "'0.1'")),
+    "price of stranger": (lambda a: a.price(0.1, x=[0.3]), ValueError, ("candidate", "0.3")),
+    "price of words": (lambda a: a.price(0.1, x="x"), TypeError, ("x must hold real", "'x'")),
     "restore used": (lambda a: a.restore(a.state()), RuntimeError, ("new algorithm", "round 7")),
 }
 
@@ -440,6 +447,11 @@ def test_a_refused_call_changes_nothing(
     assert_refused(lambda: call(algorithm), error, words)
     assert plain(algorithm) == before
     algorithm.tell(6, 0.0)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_there_is_no_price_without_a_reading(make: Callable[..., Any]) -> None:
+    assert_refused(lambda: make().price(0.1), RuntimeError, ("a price needs a reading", "tell one"))
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

@@ -8,6 +8,7 @@ from unbribable.decision.player import Player
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.policies.layered import LayeredGPUCB
+from unbribable.decision.price import Price
 from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation, RegretCertificate
 from unbribable.decision.suspects import Suspect
@@ -44,6 +45,7 @@ __all__ = [
     "MaxInformationGain",
     "Player",
     "Posterior",
+    "Price",
     "Proposal",
     "Query",
     "Reading",

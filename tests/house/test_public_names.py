@@ -34,6 +34,7 @@ METHODS = {
     "retract": (["id_"], ["unrelated_to_value"]),
     "recommend": ([], ["threat", "C", "rule", "x", "units"]),
     "regret_certificate": ([], ["threat", "C"]),
+    "price": (["eps", "x"], ["units"]),
     "suspects": ([], ["flagged_only", "units"]),
     "bounds": ([], []),
     "details": ([], []),
@@ -43,6 +44,18 @@ METHODS = {
 }
 FIELDS = {
     "Proposal": {"points", "indices", "probabilities", "instances"},
+    "Price": {
+        "x",
+        "index",
+        "eps",
+        "value",
+        "without_cap",
+        "least_eps",
+        "probability",
+        "bribe",
+        "lies",
+        "words",
+    },
     "Query": {"id", "t", "x", "u", "index", "instance", "mu", "sigma", "width", "ucb"},
     "Recommendation": {
         "x",

@@ -10,6 +10,7 @@ from unbribable.decision.journal import Journal
 from unbribable.decision.learning import Learning
 from unbribable.decision.player import Bounds, Details
 from unbribable.decision.policy import Policy
+from unbribable.decision.price import Price, price
 from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import (
     Recommendation,
@@ -198,13 +199,13 @@ class Algorithm:
             asked = self.journal.pending.get(readings.t) if readings.learner != "" else None
             reading = readings if asked is not None else learning.decided(readings, self.drawn)
             learning.foresee(reading)
-            self._wholly(learning.learn, reading, asked=asked)
+            _wholly(self, learning.learn, reading, asked=asked)
             self.t = max(self.t, reading.t)
         elif self.t:
             raise RuntimeError(f"a history needs a new algorithm, this one is in round {self.t}")
         elif len(readings):
             history = [learning.decided(reading, self.drawn) for reading in readings]
-            self._wholly(learning.learn_all, history)
+            _wholly(self, learning.learn_all, history)
             self.t = max(reading.t for reading in history)
 
     def lose(self, t: int, *, because_of_value: bool = False) -> None:
@@ -224,7 +225,7 @@ class Algorithm:
         if self.journal.lose(t, because):
             self.journal.pending.pop(t, None)
             self.t = max(self.t, t)
-            self._wholly(self._learning.settle)
+            _wholly(self, self._learning.settle)
 
     def forget(self, query: Query | int) -> Query:
         """Give up a pending query: it will not be told. Its round stays counted; nothing is learned.
@@ -255,42 +256,9 @@ class Algorithm:
         told = {reading.t: reading for reading in self.journal.readings}
         if t not in told:
             raise RuntimeError(f"id must be that of a reading, got id={t}; told are {list(told)}")
-        past = self.journal.without(told[t], unrelated)
-        if self.refuted is not None:
-            rounds = list(told)
-            after = set(rounds[rounds.index(self.refuted) + 1 :])
-            again = self.policy.learner_again
-            past.readings = [
-                replace(one, learner=again(one.learner)) if one.t in after else one
-                for one in past.readings
-            ]
-        self._wholly(self._replay, past)
+        past = self.journal.without(told[t], unrelated, self.refuted, self.policy.learner_again)
+        _wholly(self, self._replay, past)
         return told[t]
-
-    def _wholly(self, act: Callable[..., None], *arguments: Any, asked: Query | None = None) -> None:
-        """Learn something wholly or not at all; `asked` is the query that it answers.
-
-        If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
-        """
-        journal, was_refuted = self.journal, self.refuted is not None
-        n = len(journal.readings)
-        try:
-            act(*arguments)
-            if asked is not None:
-                del journal.pending[asked.t]
-        except BaseException as error:
-            try:
-                self._replay(journal.before(n, asked))
-            except Exception as second:
-                raise RuntimeError(
-                    "after a failure an algorithm learns its readings again, and that failed too, "
-                    f"got {second!r}; build another one and tell it the readings"
-                ) from error
-            raise
-        self._learning.changed()
-        if self.refuted is not None and not was_refuted and self.options.beta is None:
-            words = refutation(self.refuted, self.assumptions.delta)
-            warnings.warn(words, AssumptionsRefuted, stacklevel=4)
 
     def _replay(self, past: Journal, search: Search | None = None) -> None:
         """Begin anew, and learn what another journal says as it was learned there."""
@@ -335,6 +303,18 @@ class Algorithm:
         On a Box it compares with the best candidate, as the words say.
         """
         return regret_certificate(self, threat=threat, C=C)
+
+    def price(self, eps: float, x: Any = None, *, units: Units = MODEL_UNITS) -> Price:
+        """How much lying it takes before another candidate can be better than x by more than eps (ours).
+
+        Against any adversary, whatever corruption the algorithm was built for. Changes nothing.
+
+        Args:
+            eps: By how much another one may be better, >= 0.
+            x: A candidate; the recommended one if None.
+            units: In which to give eps, and to say everything.
+        """
+        return price(self, eps, x, units)
 
     def suspects(self, *, flagged_only: bool = False, units: Units = MODEL_UNITS) -> tuple[Suspect, ...]:
         """The readings that look like lies, most suspicious first, with evidence; deletes nothing."""
@@ -387,6 +367,34 @@ class Algorithm:
         if self._is_seed_given and seed != self.seed:
             raise ValueError("the seed must be the saved one (or left out), got another seed")
         t, past = load(state, self, seed)
-        self._wholly(self._replay, past)
+        _wholly(self, self._replay, past)
         self.seed, self.t = seed, t
         return self
+
+
+def _wholly(
+    algorithm: Algorithm, act: Callable[..., None], *arguments: Any, asked: Query | None = None
+) -> None:
+    """Let an algorithm learn something wholly or not at all; `asked` is the query that it answers.
+
+    If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
+    """
+    journal, was_refuted = algorithm.journal, algorithm.refuted is not None
+    n = len(journal.readings)
+    try:
+        act(*arguments)
+        if asked is not None:
+            del journal.pending[asked.t]
+    except BaseException as error:
+        try:
+            algorithm._replay(journal.before(n, asked))
+        except Exception as second:
+            raise RuntimeError(
+                "after a failure an algorithm learns its readings again, and that failed too, "
+                f"got {second!r}; build another one and tell it the readings"
+            ) from error
+        raise
+    algorithm._learning.changed()
+    if algorithm.refuted is not None and not was_refuted and algorithm.options.beta is None:
+        words = refutation(algorithm.refuted, algorithm.assumptions.delta)
+        warnings.warn(words, AssumptionsRefuted, stacklevel=4)

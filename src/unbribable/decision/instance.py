@@ -11,6 +11,7 @@ from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior
 from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.differences import Source
 from unbribable.theory.information_gain import MaxInformationGain
 
 N_SINGLE = 2048
@@ -134,6 +135,14 @@ class Instance:
     def width_at(self, i: int) -> float:
         """The width at candidate i."""
         return self.now.width_at(i)
+
+    def source(self, rec: int) -> Source | None:
+        """Bounds on how much better than candidate `rec` the others are; O(m n).
+
+        None without a reading, and while this instance is behind: its belief then rests on readings
+        that no bound may rest on yet.
+        """
+        return None if self.is_behind or not self.n_readings else self.now.source(rec)
 
     # --- learning ------------------------------------------------------------------------------
 

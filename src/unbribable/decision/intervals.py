@@ -11,6 +11,7 @@ from unbribable.model.checks import Floats, Ints
 from unbribable.model.posterior import Posterior
 from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.differences import Differences, Source
 from unbribable.theory.exact_shift import ClosedFormShift, ExactShift, Shift
 from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.theory.widths import Proportional, TightNoise, Width, noise_width_paper, radius
@@ -59,6 +60,7 @@ class Intervals:
         self.shift: Shift = self._new_shift()
         self.is_crossed = False
         self._ucb: Floats | None = None
+        self._source: Source | None = None
         self._work_out()
         self.ucb_bar: Floats = self.mu + self.width
         self.lcb_bar: Floats = self.mu - self.width
@@ -99,6 +101,22 @@ class Intervals:
         """The width before any reading, when the mean was zero, at points U: a multiple of sigma."""
         width: Floats = self._first * np.sqrt(self.posterior.kernel.diag(U))
         return width
+
+    def source(self, rec: int) -> Source:
+        """Bounds on how much better than candidate `rec` the others are; good until the next reading.
+
+        O(m n), and kept for the candidate asked for last. Void where beta is given, as all bounds are.
+        """
+        if self._source is None or self._source.differences.rec != rec:
+            p = self.posterior
+            row = p.tally.row.get(rec)
+            covariance = p.rows_of([rec], p.X)[0] if row is None else p.times(np.eye(1, p.m, row)[0])
+            differences = Differences(
+                rec, p.mu, p.var, covariance, p.columns, p.prec, *p.tally.items, p.tally.item_counts
+            )
+            noise = differences.noise(self.assumptions.B, self._radius(), self.options.noise)
+            self._source = Source(differences, noise, self.C, self.assumptions.c_max)
+        return self._source
 
     # --- learning ------------------------------------------------------------------------------
 
@@ -187,17 +205,22 @@ class Intervals:
         self.noise_width = self._new_noise_width()
         self.noise: Floats = self.noise_width.value(self._at)
         self._ucb = None
+        self._source = None
 
     def _new_noise_width(self) -> Width:
-        n, B, noise_std = self.posterior.tally.n_readings, self.assumptions.B, self.assumptions.noise_std
-        beta = self.options.beta_at(n + 1)
+        beta = self.options.beta_at(self.posterior.tally.n_readings + 1)
         if beta is not None:
             return Proportional(beta)
-        gain = self._gamma(n) if self._gamma else self.posterior.gain
+        B, rho = self.assumptions.B, self._radius()
         if self.options.noise == "paper":
-            rho = radius(noise_std, self.assumptions.lam, gain, self.delta)
             return Proportional(noise_width_paper(B, rho, 1.0))
-        return TightNoise(B, radius(noise_std, self.assumptions.lam, gain, self.delta / 2))
+        return TightNoise(B, rho)
+
+    def _radius(self) -> float:
+        """rho, at the share of delta that this noise width takes."""
+        gain = self._gamma(self.posterior.tally.n_readings) if self._gamma else self.posterior.gain
+        share = self.delta if self.options.noise == "paper" else self.delta / 2
+        return radius(self.assumptions.noise_std, self.assumptions.lam, gain, share)
 
     def _begin_again(self) -> None:
         """Follow the posterior, whatever happened to it."""

@@ -1,5 +1,6 @@
 """What became of every round: told, lost, retracted, or still open."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -127,9 +128,25 @@ class Journal:
         pending = dict(sorted(pending.items()))
         return replace(self, readings=self.readings[:n], pending=pending)
 
-    def without(self, reading: Reading, unrelated: bool) -> "Journal":
-        """What is to be learned for it to be as if this one had never been told."""
+    def without(
+        self,
+        reading: Reading,
+        unrelated: bool,
+        refuted: int | None,
+        learner_again: Callable[[str | None], str | None],
+    ) -> "Journal":
+        """What is to be learned for it to be as if this one had never been told.
+
+        To whom a reading belongs that was told after the refuting round, `learner_again` says.
+        """
         place = self.readings.index(reading)
+        rounds = [one.t for one in self.readings]
+        n_before = len(rounds) if refuted is None else rounds.index(refuted) + 1
+        readings = [
+            one if k < n_before else replace(one, learner=learner_again(one.learner))
+            for k, one in enumerate(self.readings)
+            if one is not reading
+        ]
         lost = {
             t: replace(each, n_told=each.n_told - (each.n_told > place)) for t, each in self.lost.items()
         }
@@ -137,7 +154,7 @@ class Journal:
             self,
             retracted={**self.retracted, reading.t: unrelated},
             lost=lost,
-            readings=[one for one in self.readings if one is not reading],
+            readings=readings,
             n_at_once=self.n_at_once - (place < self.n_at_once),
         )
 

@@ -34,6 +34,8 @@ class Policy(ABC):
     """The round whose reading gave corruption away."""
     maximisers: Bools | None = None
     """Potential maximisers of each level, (n_levels, n)."""
+    holds_all: str | None = None
+    """The instance that learns from every reading, if there is one."""
     safe_up_to: float | None = None
     """Where the corruption is unknown: the largest one that bounds allow for."""
 

@@ -15,6 +15,7 @@ from unbribable.model import checks
 from unbribable.model.box import Candidates
 from unbribable.model.checks import Floats
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.differences import paired_certificate
 
 if TYPE_CHECKING:
     from unbribable.decision.algorithm import Algorithm
@@ -77,6 +78,8 @@ class ValidBounds:
     B0: float
     is_refuted: bool
     """Whether they leave some candidate no value at all, which true assumptions hardly allow."""
+    instances: tuple[Instance, ...] = ()
+    """Those trusted: they bound differences, too."""
 
     @classmethod
     def of(cls, instances: Sequence[Instance], assumptions: Assumptions) -> "ValidBounds":
@@ -85,7 +88,8 @@ class ValidBounds:
         lower = reduce(np.maximum, [instance.lcb_bar for instance in instances])
         B0 = assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
-        return cls(upper, lower, B0, bool((least > most + assumptions.tolerance).any()))
+        is_refuted = bool((least > most + assumptions.tolerance).any())
+        return cls(upper, lower, B0, is_refuted, tuple(instances))
 
     @property
     def cut(self) -> tuple[Floats, Floats]:
@@ -97,8 +101,14 @@ class ValidBounds:
         return max(float(self.lower[i]), -self.B0), min(float(self.upper[i]), self.B0)
 
     def simple_regret(self, i: int) -> float:
-        """max_x ucb_v(x) - lcb_v(x_i): f(x*) - f(x_i) is at most that; at any stopping time."""
-        return self.regret([i])
+        """f(x*) - f(x_i) is at most that, at any stopping time: `paired_certificate`, O(m n).
+
+        At most max_x ucb_v(x) - lcb_v(x_i), on the same event: what an instance says of the difference
+        of two points needs no further delta.
+        """
+        lower, upper = self.cut
+        sources = [source for instance in self.instances if (source := instance.source(i))]
+        return paired_certificate(i, upper - lower[i], sources)
 
     def regret(self, indices: Sequence[int]) -> float:
         """sum_t (max_x ucb_v(x) - lcb_v(x_t)): the regret of these rounds, in hindsight (ours).
@@ -224,7 +234,7 @@ def trusted(
 
 def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floats] | None, str]:
     """What is guaranteed of f at the candidates: bounds and words, or None and why nothing is."""
-    void = _why_void(guarantee, bounds)
+    void = why_void(guarantee, bounds)
     words = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, f lies within the "
         "bounds at every candidate."
@@ -244,7 +254,7 @@ def recommend(
     elif rule == "paper":
         i = _index(algorithm, best_when_chosen(algorithm.journal.readings, guarantee))
     else:  # the choice may use every reading, the interval not yet
-        i = best_now(bounds, [algorithm.instances[label] for label in guarantee.labels])
+        i = best_now(bounds)
     is_silent = algorithm.options.beta is not None or algorithm.journal.is_selected
     levels = () if is_silent or guarantee.threat == "strong" else algorithm.policy.levels(i)
     gap = units.scale * search.gap(algorithm.assumptions)
@@ -264,7 +274,7 @@ def recommendation(
     where: tuple[str, str] = ("point of the domain", ""),
 ) -> Recommendation:
     """Candidate i with its interval and certificate, in these units; `where` as a search says it."""
-    void = _why_void(guarantee, bounds, units)
+    void = why_void(guarantee, bounds, units)
     certificate = None if void else units.scale * bounds.simple_regret(i)
     is_refuted = guarantee.is_refuted or bounds.is_refuted
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
@@ -295,7 +305,7 @@ def regret_certificate(
     readings = algorithm.journal.readings
     played = [_index(algorithm, reading) for reading in readings if reading.chosen_by != "user"]
     words, n, gap = (
-        _why_void(guarantee, bounds),
+        why_void(guarantee, bounds),
         len(played),
         algorithm.search.gap(algorithm.assumptions),
     )
@@ -316,9 +326,9 @@ def _index(algorithm: "Algorithm", reading: Reading) -> int:
     return index
 
 
-def best_now(bounds: ValidBounds, trusted: Sequence[Instance]) -> int:
+def best_now(bounds: ValidBounds) -> int:
     """The candidate with the largest lower bound, of readings too that the bounds wait for (ours)."""
-    now = [instance.mu - instance.width for instance in trusted if instance.is_behind]
+    now = [instance.mu - instance.width for instance in bounds.instances if instance.is_behind]
     return int(np.argmax(np.max([bounds.lower, *now], axis=0)))
 
 
@@ -341,7 +351,8 @@ def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> Readi
     return max(rounds, key=lambda one: one[:2])[2]
 
 
-def _why_void(guarantee: Guarantee, bounds: ValidBounds, units: Units = MODEL_UNITS) -> str | None:
+def why_void(guarantee: Guarantee, bounds: ValidBounds, units: Units = MODEL_UNITS) -> str | None:
+    """Why nothing is guaranteed, in words; None if something is."""
     if guarantee.void is None and bounds.is_refuted:
         return (
             f"No guarantee: {guarantee.said(units)}, the bounds leave some point no value at all. Under "

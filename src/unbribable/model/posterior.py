@@ -61,7 +61,7 @@ class Posterior:
 
     This class is the seam behind which another belief could stand (on a GPU, with fewer digits, with
     features): the floors above use its public members alone, and R only by `columns`, `columns_for`,
-    `covariance_of_read` and `times`.
+    `rows_of`, `covariance_of_read` and `times`.
 
     Args:
         kernel: The prior covariance.
@@ -141,8 +141,7 @@ class Posterior:
         return self.tally.ybar
 
     def columns(self, indices: Ints | slice) -> Floats:
-        """R[:, indices], (m, k); good until the next reading."""
-        self._R.flush()
+        """R[:, indices], (m, k); good until the next reading. Changes nothing, not even by rounding."""
         return self._R.columns(indices)
 
     def observe(self, i: int, y: float, lam: float | None = None) -> Update:
@@ -187,7 +186,7 @@ class Posterior:
         self._R.subtract(*self._take(X, readings))
         rows = np.unique(np.linspace(0, self.m - 1, min(self.m, N_WITNESSES)).astype(np.intp))
         witnesses = self.u[rows]
-        error = np.abs(self._rows_of(witnesses.tolist(), self.X) - self._R.rows(rows.tolist()))
+        error = np.abs(self.rows_of(witnesses.tolist(), self.X) - self._R.rows(rows.tolist()))
         scale = np.sqrt(np.abs(np.outer(self.var[witnesses], self.var)))
         if self.var.min() < 0.0 or (error > DRIFT_TOLERANCE * scale).any():
             self.rebuild()
@@ -305,7 +304,7 @@ class Posterior:
         self.n_floored = int(is_floored.sum())
         self.var[is_floored] = resolution(self.m)
 
-    def _rows_of(self, points: Sequence[int], X: Floats) -> Floats:
+    def rows_of(self, points: Sequence[int], X: Floats) -> Floats:
         """Posterior covariance of candidates with those of X, (k, n); new ones first of all (ours).
 
         By R, which multiplies its error by prec: that of the variance, relatively, then grows like
@@ -324,7 +323,7 @@ class Posterior:
 
     def _add_row(self, i: int) -> bool:
         """Append R's row for candidate i; True if that showed drift and R was rebuilt."""
-        row = self._rows_of([i], self.X)[0]
+        row = self.rows_of([i], self.X)[0]
         u = self.u
         # R is symmetric on the points read, so the new row against the old column tells at once.
         scale = np.sqrt(self.var[u] * self.var[i])
@@ -333,7 +332,7 @@ class Posterior:
         is_off |= bool(abs(row[i] - self.var[i]) > DRIFT_TOLERANCE * self.var[i])
         if is_off:
             self.rebuild()
-            row = self._rows_of([i], self.X)[0]
+            row = self.rows_of([i], self.X)[0]
             row[u], row[i] = self._R.columns(i), self.var[i]
         self._R.add_rows(row[None, :])
         self.tally.add_point(i)
@@ -345,7 +344,7 @@ class Posterior:
         told = Tally(self.lam, readings)
         fresh = [i for i in told.u.tolist() if i not in self.tally.row]
         points = [*range(n, len(X)), *(i for i in fresh if i < n)]
-        rows = self._rows_of(points, X)
+        rows = self.rows_of(points, X)
         columns = rows[: len(X) - n, u].T  # R is symmetric on the points read
         self.X = X
         self.mu = np.concatenate([self.mu, (prec * self.ybar) @ columns])

@@ -63,6 +63,12 @@ class Tally:
         """How many readings each item stands for: (n_items,), a view."""
         return self._item_count[: len(self._item)]
 
+    @property
+    def items(self) -> tuple[Ints, Floats]:
+        """Which point read each item is of, and its fictitious noise: (n_items,) each, views."""
+        n = len(self._item)
+        return self._item_row[:n], self._item_lam[:n]
+
     def weights(self, columns: Floats, out: Floats | None = None) -> Floats:
         """lam * |weight| of a reading of each item, (n_items, k), given columns of R, (m, k)."""
         sizes: Floats = np.abs(columns, out, order="F")  # those of one point side by side

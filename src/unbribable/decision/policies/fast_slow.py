@@ -26,6 +26,8 @@ class FastSlow(Policy):
     check. "all" is in the union bound already, so Theorem 9 holds verbatim. See FastSlowGPUCB.
     """
 
+    holds_all = "all"
+
     def __init__(
         self, assumptions: Assumptions, options: Options, *, C: float, alpha: float, with_all: bool
     ) -> None:

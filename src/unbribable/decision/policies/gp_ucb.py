@@ -23,6 +23,7 @@ class OneInstance(Policy):
     """
 
     draws = (("main", 1.0),)
+    holds_all = "main"
 
     def __init__(self, assumptions: Assumptions, options: Options, C: float | None) -> None:
         super().__init__(assumptions, options)
