@@ -318,6 +318,18 @@ CONSTRUCTOR_ROWS = [
                 ("c_max", "finite", "inf"),
             ),
             "with_all word": (lambda: fast_slow(with_all="no"), TypeError, ("with_all", "'no'")),
+            **{
+                f"{name} {value!r}": (lambda name=name, value=value: fast_slow(**{name: value}), *words)
+                for name, value, *words in (
+                    ("share", 0.0, ValueError, ("share must be finite and > 0 and <= 1", "share=0.0")),
+                    ("share", 1.01, ValueError, ("share must be", "<= 1", "1.01")),
+                    ("share", float("nan"), ValueError, ("share", "nan")),
+                    ("share", "half", TypeError, ("share must be a real number", "'half'")),
+                    ("trust", -0.1, ValueError, ("trust must be", ">= 0", "-0.1")),
+                    ("trust", 1e9, ValueError, ("trust must be", "<= ", "1000000000.0")),
+                    ("trust", True, TypeError, ("trust must be a real number", "True")),
+                )
+            },
             "with_all none": (lambda: fast_slow(with_all=None), TypeError, ("with_all", "None")),
         }
     ),

@@ -57,6 +57,9 @@ ALGORITHMS = {
     "robust": Member(ub.RobustGPUCB, "C", trusted=("main",)),
     "fast-slow": Member(ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all")),
     "fast-slow-with-all": Member(ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), with_all=True),
+    "fast-slow-dials": Member(
+        ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), share=0.5, trust=0.3
+    ),
     "layered": Member(ub.LayeredGPUCB, "T", "seed"),
 }
 """By name: the algorithms, which keep every law of the protocol."""

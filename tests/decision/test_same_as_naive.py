@@ -251,6 +251,16 @@ EXTRAS = [
     Case("fast-slow", "linear-3d", {"beta": 2.0}),
     Case("fast-slow", "se-1d", arguments={"alpha": 3.0}, own_noise=True),
     Case("fast-slow", "matern-1d", C=0.7, spent=0.7),
+    Case("fast-slow", "se-1d", arguments={"share": 0.25, "trust": 1.5}),
+    Case(
+        "fast-slow", "linear-3d", arguments={"share": 0.5, "trust": 0.2}, expects=frozenset({"detected"})
+    ),
+    Case("fast-slow", "matern-3d", {"tail": "paper"}, {"share": 0.9, "trust": 4.0, "with_all": True}),
+    Case("fast-slow", "linear-1d", {"width": "capped"}, {"share": 0.5, "trust": 0.5}, spent=40.0),
+    Case("fast-slow", "se-3d", {"width": "paper", "noise": "paper"}, {"share": 1.0, "trust": 2.0}),
+    Case("fast-slow", "se-1d", arguments={"share": 0.5, "trust": 1.0}, own_noise=True),
+    Case("fast-slow", "matern-3d", {"revisit": 0.3}, {"share": 0.5, "trust": 2.0}, C=8.0),
+    Case("fast-slow", "matern-1d", arguments={"share": 0.8, "trust": 0.7}, C=0.7, spent=0.7),
     Case(
         "fast-slow",
         "linear-1d",

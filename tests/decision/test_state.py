@@ -213,6 +213,15 @@ def test_the_state_is_plain_data(name: str) -> None:
     assert as_json(state)["t"] == algorithm.t
 
 
+def test_a_state_from_before_there_were_dials_is_that_of_the_papers() -> None:
+    state = make("fast-slow").state()
+    for name in ("share", "trust"):
+        del state["identity"][name]
+    make("fast-slow").restore(state)
+    with pytest.raises(ValueError, match=r"share must be the saved one, 1\.0, got share=0\.5"):
+        make("fast-slow-dials").restore(state)
+
+
 def test_a_state_is_a_copy() -> None:
     """Going on does not change it, and changing it does not change the algorithm."""
     algorithm = make("fast-slow")
@@ -275,6 +284,14 @@ OTHERS: dict[str, tuple[str, Callable[[], Any], str]] = {
         lambda: make("fast-slow-with-all"),
         "with_all must be the saved one, False.*True",
     ),
+    **{
+        name: (
+            "fast-slow-dials",
+            lambda name=name: make("fast-slow-dials", **{name: 0.2}),
+            f"{name} must be the saved one, {saved}.*0.2",
+        )
+        for name, saved in {"share": 0.5, "trust": 0.3}.items()
+    },
     "T": (
         "layered",
         lambda: make("layered", T=31),

@@ -22,7 +22,7 @@ SIGNATURES = {
     "Assumptions": (["kernel"], ["B", "B0", "noise_std", "lam", "delta", "c_max"]),
     "GPUCB": (["domain", "assumptions"], []),
     "RobustGPUCB": (["domain", "assumptions"], ["C"]),
-    "FastSlowGPUCB": (["domain", "assumptions"], ["C", "alpha", "seed", "with_all"]),
+    "FastSlowGPUCB": (["domain", "assumptions"], ["C", "alpha", "seed", "with_all", "share", "trust"]),
     "LayeredGPUCB": (["domain", "assumptions"], ["T", "alpha", "seed"]),
     "MaxInformationGain": (["kernel", "X", "lam"], []),
 }

@@ -30,9 +30,18 @@ B = 4.0
     revisit=st.sampled_from([0.0, 0.2, 3.0]),
     width=st.sampled_from(["exact", "paper"]),
     tail=st.sampled_from(["sharp", "paper"]),
+    dials=st.sampled_from([(1.0, 0.0), (0.25, 0.0), (0.5, 1.5), (0.25, 1.0)]),
 )
 def test_fast_never_plays_a_point_that_slow_has_ruled_out(
-    seed: int, name: str, C: float, lam: float, with_all: bool, revisit: float, width: str, tail: str
+    seed: int,
+    name: str,
+    C: float,
+    lam: float,
+    with_all: bool,
+    revisit: float,
+    width: str,
+    tail: str,
+    dials: tuple[float, float],
 ) -> None:
     rng = np.random.default_rng(seed)
     f = random_function(KERNEL, X, rng, B)
@@ -45,6 +54,8 @@ def test_fast_never_plays_a_point_that_slow_has_ruled_out(
         C=C,
         seed=int(rng.integers(2**31)),
         with_all=with_all,
+        share=dials[0],
+        trust=dials[1],
         revisit=revisit,
         width=width,
         tail=tail,
@@ -85,6 +96,95 @@ def test_slow_does_rule_points_out_that_fasts_own_rule_would_play() -> None:
             world.round(algorithm)
     assert n_ruled_out > 5
     assert n_broken > 0
+
+
+def test_with_dials_too_slow_rules_points_out_that_fasts_own_rule_would_play() -> None:
+    n_fast = n_broken = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        f = random_function(KERNEL, X, rng, B)
+        assumptions = ub.Assumptions(KERNEL, B=B, B0=B, c_max=1.0, noise_std=0.05, lam=0.003, delta=0.3)
+        algorithm = ub.FastSlowGPUCB(ub.Grid(X), assumptions, C=2.0, seed=seed, share=0.25, trust=0.5)
+        # far more than C, and on fast's rounds alone: fast's bounds are then worthless
+        world = Game(f, 0.05, rng, lambda i, labels: 0.0 if "slow" in labels else 1.0, 50.0, 1.0)
+        fast, slow = algorithm.instances["fast"], algorithm.instances["slow"]
+        for _ in range(120):
+            if algorithm.detected is not None or algorithm.refuted is not None:
+                break
+            is_ruled_out = slow.ucb_bar < slow.lcb_bar.max()
+            proposal = algorithm.propose()
+            n_fast += 1
+            n_broken += bool(is_ruled_out[np.argmax(fast.ucb_bar)])
+            assert not is_ruled_out[proposal.indices[proposal.instances.index("fast")]]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ub.AssumptionsRefuted)
+                world.round(algorithm)
+    assert n_fast > 300
+    assert n_broken > 20
+
+
+@pytest.mark.parametrize("trust", [0.0, 3.0])
+def test_up_to_its_trust_fast_holds_the_truth_and_raises_no_alarm(trust: float) -> None:
+    n_out = n_alarms = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        f = random_function(KERNEL, X, rng, B)
+        assumptions = ub.Assumptions(KERNEL, B=B, B0=B, c_max=1.0, noise_std=0.02, lam=0.003, delta=0.1)
+        algorithm = ub.FastSlowGPUCB(ub.Grid(X), assumptions, C=3.0, seed=seed, share=0.5, trust=trust)
+        best = int(np.argmax(f))
+        # a total of 3, all of it on fast's rounds, early and where it hurts
+        world = Game(
+            f,
+            0.02,
+            rng,
+            lambda i, labels, best=best: -1.0 if i == best and "slow" not in labels else 0.0,
+            3.0,
+            1.0,
+        )
+        fast = algorithm.instances["fast"]
+        for _ in range(150):
+            world.round(algorithm)
+        n_out += bool((fast.ucb_bar < f - 1e-9).any() or (fast.lcb_bar > f + 1e-9).any())
+        n_alarms += algorithm.detected is not None
+        if trust:
+            found = algorithm.recommend(C=trust)
+            assert found.regret_bound >= f.max() - f[found.index]
+            assert found.regret_bound <= algorithm.recommend(x=found.x).regret_bound
+            assert "weak adversary" in found.guarantee
+            assert found.probability == pytest.approx(1.0 - 0.8 * assumptions.delta)
+    if trust:
+        assert (n_out, n_alarms) == (0, 0)
+    else:  # control: the same lies carry a fast that trusts nobody away, and slow gives them away
+        assert n_out > 6
+        assert n_alarms > 3
+
+
+def test_the_note_says_how_much_corruption_was_more_than_fast_puts_up_with() -> None:
+    assumptions = ub.Assumptions(KERNEL, B=B, B0=B, c_max=1.0, noise_std=0.02, lam=0.003, delta=0.1)
+    found = {}
+    for trust in (0.0, 0.25):
+        algorithm = ub.FastSlowGPUCB(ub.Grid(X), assumptions, C=6.0, seed=0, share=0.9, trust=trust)
+        rng = np.random.default_rng(0)
+        f = random_function(KERNEL, X, rng, B)
+        lie = liars(KERNEL, X, f, rng)["hide"]
+        world = Game(
+            f, 0.02, rng, lambda i, labels, lie=lie: 0.0 if "slow" in labels else lie(i, labels), 6.0
+        )
+        while algorithm.detected is None and algorithm.t < 300:
+            world.round(algorithm)
+        (found[trust],) = algorithm.summary()["notes"]
+    assert found[0.0].startswith("Corruption detected in round ")
+    assert found[0.0].endswith("Without corruption this happens with probability at most delta.")
+    assert found[0.25].startswith("A corruption of more than 0.25 detected in round ")
+    assert "With a corruption of at most 0.25 this happens" in found[0.25]
+
+
+@pytest.mark.parametrize(("threat", "C"), [("weak", 0.6), ("strong", 0.5), ("strong", 4.0)])
+def test_a_c_beyond_the_trust_is_refused(threat: str, C: float) -> None:
+    assumptions = ub.Assumptions(KERNEL, B=B, B0=B, c_max=1.0, noise_std=0.02)
+    algorithm = ub.FastSlowGPUCB(ub.Grid(X), assumptions, C=4.0, seed=0, trust=0.5)
+    with pytest.raises(ValueError, match=r"C must be left out.* 4\.0 .*trust=0\.5.* got C="):
+        algorithm.recommend(threat=threat, C=C)
 
 
 def test_detection_is_the_first_round_in_which_fast_falls_below_slow() -> None:

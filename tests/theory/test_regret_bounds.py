@@ -76,6 +76,30 @@ def test_theorem_nine_has_no_late_term_where_slow_always_plays(C: float) -> None
     assert bound.value == pytest.approx((2 * (C + fast) + 4 * slow) * ROOT, rel=1e-12)
 
 
+@pytest.mark.parametrize("C", [0.2, 0.25, 3.0, 40.0])
+@pytest.mark.parametrize("trust", [0.0, 0.2])
+def test_theorem_nine_with_dials_is_its_formula(C: float, trust: float) -> None:
+    share, alpha = 0.25, 2.0
+    fast, slow = fast_and_slow()
+    slow = min(slow, fast + C)  # C = 40 is above the tail
+    clean = 2 * (fast + math.sqrt(trust * min(trust, B0))) * ROOT + 2 * alpha * slow * ROOT
+    bound = theorem_9(KNOWN, C, T, gamma, is_corrupted=False, share=share, trust=trust)
+    assert bound.theorem_value == pytest.approx(clean, rel=1e-12)
+    assert bound.threat == ("weak" if trust else "no")
+    corrupted = 2 * (C + fast) * ROOT + 2 * alpha * slow * ROOT
+    if share < C:
+        n_between = math.log(5 * T / DELTA) / (share / C)
+        corrupted += 2 * B0 * n_between + 40 * alpha * slow * math.sqrt(4 * n_between * G * T)
+    bound = theorem_9(KNOWN, C, T, gamma, is_corrupted=True, share=share, trust=trust)
+    assert bound.theorem_value == pytest.approx(corrupted, rel=1e-12)
+
+
+@pytest.mark.parametrize("dials", [{"share": 0.0}, {"share": 1.5}, {"trust": -1.0}, {"trust": 3.1}])
+def test_theorem_nine_refuses_dials_that_the_algorithm_does_not_have(dials: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(dials))} must be finite and"):
+        theorem_9(KNOWN, 3.0, T, gamma, is_corrupted=True, **dials)
+
+
 @pytest.mark.parametrize("C", [0.0, 0.7, 1.0, 2.0, 2.1, 8.0, 9.0])
 def test_theorem_ten_is_its_formula(C: float) -> None:
     alpha, n_layers = 2.0, math.ceil(math.log2(T))

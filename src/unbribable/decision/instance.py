@@ -235,7 +235,7 @@ class Instance:
             floor = np.max(base + factor * now.shift.low)
             now.shift.resolve(np.flatnonzero(base + factor * now.shift.high >= floor))
             if self.options.revisit:
-                now.shift.resolve(now.posterior.u)
+                now.shift.resolve(now.posterior.u)  # their ucb decides too
             ucb = base + factor * now.shift.high
         elif isinstance(factor, float) and factor == 1.0:
             ucb = ahead.allowed(now.ucb, among)
@@ -284,6 +284,7 @@ class Instance:
         """
         if not len(read):
             return best
+        self.now.shift.resolve(read)
         width = alpha * (self.now.noise[read] + self.now.shift.high[read])
         near = read[ucb[read] >= ucb[best] - self.options.revisit * width]
         if not len(near):

@@ -26,6 +26,9 @@ _DTYPES = {
 }
 """Columns of numbers: `id` is the round; `lcb` is NaN where there was no bound."""
 
+_WHEN_ABSENT = {"share": 1.0, "trust": 0.0}
+"""What an algorithm was built with if its state does not say: these could not be chosen then."""
+
 _OF_A_QUERY = ("index", "instance", "mu", "sigma", "width", "ucb")
 
 
@@ -82,7 +85,7 @@ def check_state(state: Mapping[str, Any], algorithm: "Algorithm") -> None:
         if key not in state:
             raise ValueError(f"state must have the key {key!r}, got {list(state)}")
     for name, value in identity(algorithm).items():
-        then = state["identity"].get(name)
+        then = state["identity"].get(name, _WHEN_ABSENT.get(name))
         if then != value:
             raise ValueError(f"{name} must be the saved one, {then!r}, got {name}={value!r}")
 

@@ -23,9 +23,9 @@ class Budget(NamedTuple):
     """Whether that is so only if the adversary does not see the draw."""
 
 
-def fast_slow_probabilities(C: float) -> Draws:
-    """Slow with min(1, 1/C), else fast [BKS20, Alg. 2]."""
-    p = min(1.0, 1.0 / C)
+def fast_slow_probabilities(C: float, share: float = 1.0) -> Draws:
+    """Slow with min(1, share/C), else fast; the share is 1 in the paper [BKS20, Alg. 2]."""
+    p = min(1.0, share / C)
     return (("slow", p), ("fast", 1.0 - p)) if p < 1.0 else (("slow", p),)
 
 
@@ -37,15 +37,27 @@ def fast_slow_delta(delta: float) -> float:
     return delta / 5.0
 
 
-def fast_slow_budgets(assumptions: Assumptions, C: float, tail: str) -> dict[str, Budget]:
-    """Budgets of Fast-Slow for a corruption of C or zero: slow's is what can reach it."""
-    cap, share = finite_cap(assumptions), fast_slow_delta(assumptions.delta)
-    p = fast_slow_probabilities(C)[0][1]
-    slow = tail_sharp(C, p, cap, share)  # C itself where slow is always drawn
+def fast_slow_budgets(
+    assumptions: Assumptions, C: float, tail: str, *, share: float = 1.0, trust: float = 0.0
+) -> dict[str, Budget]:
+    """Budgets of Fast-Slow for a corruption of C, or of at most `trust` (0 in the paper).
+
+    Slow's is what can reach it. The paper's tail stands as it is printed at the paper's share of 1,
+    even above C; at another share it is cut at C (ours). The sharp tail never exceeds C.
+    """
+    cap, delta = finite_cap(assumptions), fast_slow_delta(assumptions.delta)
+    p = fast_slow_probabilities(C, share)[0][1]
+    slow = tail_sharp(C, p, cap, delta)  # C itself where slow is always drawn
     if tail == "paper" and p < 1.0:
-        slow = tail_paper(cap, share)
-    drawn = Budget(slow, share, total=C, is_secret=True)
-    return {"fast": Budget(0.0, share), "slow": drawn, "all": Budget(C, share)}
+        slow = tail_paper_at(share, C, cap, delta)
+    drawn = Budget(slow, delta, total=C, is_secret=True)
+    return {"fast": Budget(trust, delta), "slow": drawn, "all": Budget(C, delta)}
+
+
+def tail_paper_at(share: float, C: float, cap: float, delta: float) -> float:
+    """Lemma 6's bound on what reaches an instance drawn with share/C; at most C where share < 1."""
+    tail = tail_paper(cap, delta)
+    return tail if share == 1.0 else min(C, tail)
 
 
 def number_of_layers(T: int) -> int:

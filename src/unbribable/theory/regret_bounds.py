@@ -27,6 +27,7 @@ from unbribable.theory.budgets import (
     layer_delta,
     number_of_layers,
     robust_layer,
+    tail_paper_at,
 )
 from unbribable.theory.tails import tail_paper
 
@@ -75,7 +76,15 @@ def theorem_5(
 
 
 def theorem_9(
-    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, is_corrupted: bool, noise: str = "paper"
+    assumptions: Assumptions,
+    C: float,
+    T: int,
+    gamma: Gamma,
+    *,
+    is_corrupted: bool,
+    noise: str = "paper",
+    share: float = 1.0,
+    trust: float = 0.0,
 ) -> RegretBound:
     """Regret of Fast-Slow GP-UCB for a corruption of C or zero [BKS20, Thm. 9].
 
@@ -86,19 +95,30 @@ def theorem_9(
         corrupted:  (2 (C + b0) + 2 alpha bS) sqrt(4 T gamma_T)
                     + [C > 1] (2 B0 N + 40 alpha bS sqrt(4 N gamma_T T))
 
+    With the dials (ours) N grows by 1/share and begins at C > share; at a share below 1 bS is at most
+    b0 + C. "Clean" means a corruption of at most `trust`, and b0 becomes b0 + sqrt(trust min(trust,
+    c_max)) in its first term: fast's capped or exact shift.
+
     # differs: the printed proof drops 3 and alpha from S's share.
     """
     C, T = _game(assumptions, C, T)
-    share = fast_slow_delta(assumptions.delta)
-    fast = _beta(assumptions, gamma(T - 1), share, noise)
-    slow = fast + _tail(assumptions, share)
+    share = checks.real("share", share, above=0.0, at_most=1.0)
+    trust = checks.real("trust", trust, at_least=0.0, at_most=C)
+    delta = fast_slow_delta(assumptions.delta)
+    fast = _beta(assumptions, gamma(T - 1), delta, noise)
+    slow = fast + tail_paper_at(share, C, finite_cap(assumptions), delta)
     root = _root(T, gamma)
     value = (2.0 * fast + 2.0 * ALPHA * slow) * root
     if is_corrupted:
         value += 2.0 * C * root
-        if C > 1.0:
-            value += _ruled_out_late(assumptions, slow, C * math.log(T / share), T, gamma)
-    return _bound(value, assumptions, T, "Theorem 9", "weak" if is_corrupted else "no")
+        if share < C:
+            n_between = C / share * math.log(T / delta)
+            value += _ruled_out_late(assumptions, slow, n_between, T, gamma)
+        threat = "weak"
+    else:
+        value += 2.0 * math.sqrt(trust * min(trust, assumptions.c_max)) * root
+        threat = "weak" if trust > 0.0 else "no"
+    return _bound(value, assumptions, T, "Theorem 9", threat)
 
 
 def theorem_10(

@@ -29,13 +29,27 @@ class FastSlow(Policy):
     holds_all = "all"
 
     def __init__(
-        self, assumptions: Assumptions, options: Options, *, C: float, alpha: float, with_all: bool
+        self,
+        assumptions: Assumptions,
+        options: Options,
+        *,
+        C: float,
+        alpha: float,
+        with_all: bool,
+        share: float,
+        trust: float,
     ) -> None:
         super().__init__(assumptions, options)
-        self.draws = fast_slow_probabilities(C)
-        self.budgets = fast_slow_budgets(assumptions, C, options.tail)
-        self.parameters = {"C": C, "alpha": alpha, "with_all": with_all}
-        self._C, self._alpha, self._with_all = C, alpha, with_all
+        self.draws = fast_slow_probabilities(C, share)
+        self.budgets = fast_slow_budgets(assumptions, C, options.tail, share=share, trust=trust)
+        self.parameters = {
+            "C": C,
+            "alpha": alpha,
+            "with_all": with_all,
+            "share": share,
+            "trust": trust,
+        }
+        self._C, self._alpha, self._with_all, self._trusted = C, alpha, with_all, trust
 
     def begin(self, instances: Mapping[str, Instance], n: int) -> None:
         super().begin(instances, n)
@@ -67,34 +81,51 @@ class FastSlow(Policy):
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")
-        if C is not None:
-            raise ValueError(f"C must be left out, it is {self._C} by construction, got C={C}")
-        share, budget = self.budgets["all"].delta, "with total corruption at most {C}"
-        if threat == "strong":
-            return Guarantee(threat, ("all",), 1.0 - share, f"against any adversary {budget}", self._C)
+        delta, budget = self.budgets["all"].delta, "with total corruption at most {C}"
         words = f"against a weak adversary (who does not see the draw) {budget}"
-        return Guarantee(threat, ("slow", "all"), 1.0 - 3.0 * share, words, self._C)
+        if C is not None:
+            C = checks.real("C", C, at_least=0.0)
+            if threat == "strong" or self._trusted < C:
+                raise ValueError(
+                    f"C must be left out, it is {self._C} by construction, or be at most "
+                    f"trust={self._trusted:g} with threat='weak', got C={C}"
+                )
+            return Guarantee(threat, ("fast", "slow", "all"), 1.0 - 4.0 * delta, words, self._trusted)
+        if threat == "strong":
+            return Guarantee(threat, ("all",), 1.0 - delta, f"against any adversary {budget}", self._C)
+        return Guarantee(threat, ("slow", "all"), 1.0 - 3.0 * delta, words, self._C)
 
     def notes(self, t: int) -> list[str]:
         if self.detected is None:
             return []
+        more, without = "Corruption", "Without corruption"
+        if self._trusted > 0.0:
+            more = f"A corruption of more than {self._trusted:g}"
+            without = f"With a corruption of at most {self._trusted:g}"
         return [
-            f"Corruption detected in round {self.detected}; since then Algorithm 1 on all "
-            "readings. Without corruption this happens with probability at most delta."
+            f"{more} detected in round {self.detected}; since then Algorithm 1 on all "
+            f"readings. {without} this happens with probability at most delta."
         ]
 
 
 class FastSlowGPUCB(Algorithm):
     """A fast instance that trusts, a slow one that does not, and a check [BKS20, Alg. 2].
 
-    * "fast" allows for no corruption; "slow" is drawn with probability min(1, 1/C) and allows for
-      what can then reach it; "all" holds every reading and allows for C.
+    * "fast" allows for a corruption of `trust`; "slow" is drawn with probability min(1, share/C) and
+      allows for what can then reach it; "all" holds every reading and allows for C.
     * Until corruption is detected slow plays argmax ucb_slow(.; alpha), fast plays argmax
       min(ucb_bar_fast, ucb_bar_slow).
-    * Detected: ucb_bar_fast < lcb_bar_slow somewhere. From then on Algorithm 1 on "all", for good.
+    * Detected: ucb_bar_fast < lcb_bar_slow somewhere, which means a corruption of more than `trust`.
+      From then on Algorithm 1 on "all", for good.
 
     Only against a weak adversary, who does not see the draw, is "slow" safe. Against a strong one
-    `recommend(threat="strong")` uses "all" alone.
+    `recommend(threat="strong")` uses "all" alone; `recommend(C=trust)` uses all three, and is valid
+    against a weak adversary whose total is at most that.
+
+    The dials `share` and `trust` are ours. Proof that with total corruption at most `trust` a detection
+    has probability at most delta: fast holds no more lies than there are, so its bounds hold, as slow's
+    and those of "all" do, and bounds that hold do not cross; these are four of the five events. Lemma 7
+    does not ask what fast allows for, nor how often slow is drawn. QED
 
     Args:
         domain: A Grid or a Box.
@@ -104,6 +135,8 @@ class FastSlowGPUCB(Algorithm):
             use 2.
         seed: Of the draws, secret; fresh entropy if None.
         with_all: Use slow and "all" together where slow alone stands, see FastSlow.
+        share: How often to check, in (0, 1]: slow is drawn with probability min(1, share/C).
+        trust: How much corruption fast puts up with, in [0, C].
         options: width, noise, tail, gain, beta, revisit: see Options.
     """
 
@@ -116,13 +149,23 @@ class FastSlowGPUCB(Algorithm):
         alpha: float = 2.0,
         seed: Any = None,
         with_all: bool = False,
+        share: float = 1.0,
+        trust: float = 0.0,
         **options: Unpack[OptionWords],
     ) -> None:
         self.C = checks.real("C", C, above=0.0, hint="; LayeredGPUCB needs no C")
         self.alpha = checks.real("alpha", alpha, above=1.8)
         self.with_all = checks.truth("with_all", with_all)
+        self.share = checks.real("share", share, above=0.0, at_most=1.0)
+        self.trust = checks.real("trust", trust, at_least=0.0, at_most=self.C)
         policy = FastSlow(
-            assumptions, Options(**options), C=self.C, alpha=self.alpha, with_all=self.with_all
+            assumptions,
+            Options(**options),
+            C=self.C,
+            alpha=self.alpha,
+            with_all=self.with_all,
+            share=self.share,
+            trust=self.trust,
         )
         self.p = policy.draws[0][1]
         super().__init__(domain, policy, seed)
