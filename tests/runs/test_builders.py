@@ -99,6 +99,20 @@ def test_options_reach_the_learner():
     assert algorithm.options.width == algorithm.options.noise == algorithm.options.tail == "paper"
 
 
+def test_dials_reach_the_learner_and_those_of_the_paper_leave_the_key_of_a_game_as_it_was():
+    def fast_slow(**dials):
+        return game(algorithms=[{"kind": "FastSlowGPUCB", **dials}])
+
+    algorithm, _ = build_game(fast_slow(share=0.5, trust=0.25).game)
+    assert (algorithm.share, algorithm.trust) == (0.5, 0.25)
+    papers = fast_slow()
+    algorithm, _ = build_game(papers.game)
+    assert (algorithm.share, algorithm.trust) == (1.0, 0.0)
+    assert not {"share", "trust"} & set(papers.game["algorithm"])
+    assert fast_slow(share=1.0, trust=0).key == papers.key
+    assert len({fast_slow(**dials).key for dials in ({"share": 0.5}, {"trust": 0.5}, {})}) == 3
+
+
 def test_the_published_beta_is_half_the_root_of_the_logarithm():
     beta = {"kind": "sqrt_log", "scale": 0.5}
     algorithm, _ = build_game(game(algorithms=[{"kind": "GPUCB", "beta": beta}]).game)

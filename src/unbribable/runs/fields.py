@@ -28,13 +28,16 @@ class Field:
     """The argument of a constructor, from the plain value and what the game supplies."""
     key: str = ""
     """Where it is not called like the argument."""
+    left_out: Any = REQUIRED
+    """The value for which the key is left out of the table, so that a game which was played before
+    there was such a key keeps its own; REQUIRED: none."""
 
 
 Fields = Mapping[str, Field]
 
 
 def read_table(path: str, raw: Any, fields: Fields) -> dict[str, Any]:
-    """Every key of `fields`, as given or by default; any other key is refused.
+    """Every key of `fields`, as given or by default, unless left out; any other key is refused.
 
     Raises:
         TypeError: The value is not a table, or a value in it has the wrong type.
@@ -51,7 +54,9 @@ def read_table(path: str, raw: Any, fields: Fields) -> dict[str, Any]:
     for key, field in fields.items():
         if key not in raw and field.default is REQUIRED:
             raise ValueError(f"{prefix}{key} must be given, got {table} with {list(raw) or 'no keys'}")
-        values[key] = field.read(f"{prefix}{key}", raw[key]) if key in raw else field.default
+        value = field.read(f"{prefix}{key}", raw[key]) if key in raw else field.default
+        if field.left_out is REQUIRED or value != field.left_out:
+            values[key] = value
     return values
 
 

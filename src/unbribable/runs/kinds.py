@@ -227,7 +227,12 @@ PLAYER = Role(
         "FastSlowGPUCB": FastSlowGPUCB,
         "LayeredGPUCB": LayeredGPUCB,
     },
-    {**_SIMPLE, "beta": Field(_read_beta, build=_build_beta)},
+    {
+        **_SIMPLE,
+        "beta": Field(_read_beta, build=_build_beta),
+        "share": Field(checks.real, left_out=1.0),
+        "trust": Field(checks.real, left_out=0.0),
+    },
     supplied=("domain", "assumptions", "C", "T", "seed"),
     given=("domain", "assumptions"),
     offered=("C", "T", "seed"),

@@ -70,7 +70,7 @@ class Role:
             names, given = self.offered, [known[name] for name in self.given]
         else:
             for name, field in self._fields(kind).items():
-                value = words.pop(field.key)
+                value = words.pop(field.key) if field.key in words else field.left_out
                 with blamed(field.key, value):
                     words[name] = field.build(value, known)
         parameters = inspect.signature(function).parameters
