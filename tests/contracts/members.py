@@ -58,9 +58,10 @@ ALGORITHMS = {
     "fast-slow": Member(ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all")),
     "fast-slow-with-all": Member(ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), with_all=True),
     "fast-slow-dials": Member(
-        ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), share=0.5, trust=0.3
+        ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), share=0.8, trust=0.3
     ),
     "layered": Member(ub.LayeredGPUCB, "T", "seed"),
+    "layered-with-all": Member(ub.LayeredGPUCB, "T", "seed", with_all=True),
 }
 """By name: the algorithms, which keep every law of the protocol."""
 

@@ -62,8 +62,7 @@ def dense_var(algorithm: Any, label: str, pending: list[Floats], at: Floats | No
     At the candidates, or at the points `at`.
     """
     U = algorithm.candidates.coordinates if at is None else at
-    learns = {"all": ("fast", "slow", "all")}.get(label, (label,))
-    read = [reading for reading in algorithm.readings if reading.learner in learns]
+    read = [reading for reading in algorithm.readings if label in ("all", reading.learner)]
     points = np.array([reading.u for reading in read] + pending).reshape(-1, 2)
     lams = np.array([reading.lam for reading in read] + [ASSUMED.lam] * len(pending))
     cross = KERNEL(points, U)

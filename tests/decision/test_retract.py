@@ -377,7 +377,7 @@ class Retracting(RuleBasedStateMachine):
         if self.log:
             place = pick % len(self.log)
             id_, refuted = list(self.log)[place], self.algorithm.refuted
-            if self.name == "layered" and refuted is not None:
+            if self.name.startswith("layered") and refuted is not None:
                 for later in list(self.log)[list(self.log).index(refuted) + 1 :]:
                     self.log[later]["instance"] = None  # the top layer learned more than its share
             y = self.log.pop(id_)["y"]

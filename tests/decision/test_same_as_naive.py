@@ -110,10 +110,12 @@ def close(actual: Any, expected: Any) -> None:
 
 
 def compare_bounds(fast: Any, slow: naive.Algorithm) -> None:
-    """Every instance's intersected bounds and current width."""
-    assert list(fast.instances) == list(slow.instances)
-    for label, instance in fast.instances.items():
-        double = slow.instances[label]
+    """Every instance's intersected bounds and current width, at each of its levels if it has some."""
+    levels = [level for instance in fast.instances.values() for level in instance.at_levels]
+    alone = [instance for instance in fast.instances.values() if not instance.at_levels]
+    assert [each.label for each in (*alone, *levels)] == list(slow.instances)
+    for instance in (*alone, *levels):
+        double = slow.instances[instance.label]
         assert instance.n_readings == len(double.readings)
         close(instance.ucb_bar, double.ucb_bar)
         close(instance.lcb_bar, double.lcb_bar)
@@ -146,7 +148,7 @@ def compare_ends(fast: Any, slow: naive.Algorithm, case: Case) -> None:
         threats.append(("strong", None))
     if case.algorithm == "layered":
         top = max(instance.C for instance in slow.instances.values())
-        threats += [("weak", 2.0), ("weak", min(3.0, 2.0 ** len(slow.instances))), ("strong", top)]
+        threats += [("weak", 2.0), ("weak", min(3.0, 2.0**slow.n_layers)), ("strong", top)]
     for threat, C in threats:
         labels = slow.trusted(threat, C)
         bounds = slow.valid(labels)
@@ -230,6 +232,8 @@ def covering() -> list[Case]:
 
 
 COVERING = covering()
+OPTIONS = ("width", "noise", "tail", "gain")
+SHARING = {"with_all": True}
 
 EXTRAS = [
     Case("gp-ucb", "se-1d", {"beta": 2.0}),
@@ -277,6 +281,39 @@ EXTRAS = [
     Case("layered", "se-1d", {"beta": 1.5}, T=7),
     Case("layered", "matern-1d", own_noise=True, c_max=0.5, arguments={"alpha": 2.5}),
     Case("layered", "linear-3d", T=1),
+    *[
+        Case("layered", arena, dict(zip(OPTIONS, values, strict=True)), SHARING, spent=spent, seed=seed)
+        for seed, (arena, spent, values) in enumerate(
+            (
+                ("se-1d", 4.0, ("exact", "tight", "sharp", "realised")),
+                ("linear-3d", 12.0, ("exact", "paper", "paper", "certified")),
+                ("matern-3d", 4.0, ("capped", "tight", "paper", "realised")),
+                ("linear-1d", 4.0, ("paper", "paper", "sharp", "certified")),
+            )
+        )
+    ],
+    Case(
+        "layered",
+        "linear-3d",
+        arguments=SHARING,
+        spent=12.0,
+        lam=0.01,
+        expects=frozenset({"nobody-learned", "eliminated"}),
+    ),
+    Case("layered", "linear-1d", {"revisit": 0.3}, SHARING, expects=frozenset({"eliminated"})),
+    Case("layered", "se-1d", {"beta": 1.5}, SHARING, T=7),
+    Case("layered", "matern-1d", own_noise=True, c_max=0.5, arguments={"alpha": 2.5, **SHARING}),
+    Case("layered", "linear-3d", arguments=SHARING, T=1),
+    Case(
+        "layered",
+        "linear-1d",
+        arguments=SHARING,
+        T=4,
+        assumed_norm=0.2,
+        spent=60.0,
+        lam=0.01,
+        expects=frozenset({"nobody-learned", "all-empty", "refuted"}),
+    ),
     Case("layered", "se-1d", T=2, lam=0.01),
     Case(
         "layered",

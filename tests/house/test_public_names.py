@@ -23,7 +23,7 @@ SIGNATURES = {
     "GPUCB": (["domain", "assumptions"], []),
     "RobustGPUCB": (["domain", "assumptions"], ["C"]),
     "FastSlowGPUCB": (["domain", "assumptions"], ["C", "alpha", "seed", "with_all", "share", "trust"]),
-    "LayeredGPUCB": (["domain", "assumptions"], ["T", "alpha", "seed"]),
+    "LayeredGPUCB": (["domain", "assumptions"], ["T", "alpha", "seed", "with_all"]),
     "MaxInformationGain": (["kernel", "X", "lam"], []),
 }
 METHODS = {

@@ -113,6 +113,17 @@ def test_dials_reach_the_learner_and_those_of_the_paper_leave_the_key_of_a_game_
     assert len({fast_slow(**dials).key for dials in ({"share": 0.5}, {"trust": 0.5}, {})}) == 3
 
 
+def test_layers_that_share_reach_the_learner_and_the_others_keep_the_key_of_their_games():
+    def layered(**words):
+        return game(algorithms=[{"kind": "LayeredGPUCB", **words}])
+
+    sharing, alone = layered(with_all=True), layered(with_all=False)
+    assert build_game(sharing.game)[0].with_all
+    assert not build_game(alone.game)[0].with_all
+    assert "with_all" not in alone.game["algorithm"]
+    assert sharing.key != alone.key
+
+
 def test_the_published_beta_is_half_the_root_of_the_logarithm():
     beta = {"kind": "sqrt_log", "scale": 0.5}
     algorithm, _ = build_game(game(algorithms=[{"kind": "GPUCB", "beta": beta}]).game)

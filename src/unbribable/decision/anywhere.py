@@ -1,6 +1,6 @@
 """An instance's upper confidence bound at any point of the space, with its gradient."""
 
-from unbribable.decision.instance import Instance
+from unbribable.decision.levels import Believer
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Floats
 from unbribable.model.elsewhere import Elsewhere
@@ -15,10 +15,9 @@ class Anywhere:
     instance's next reading.
     """
 
-    def __init__(self, instance: Instance) -> None:
-        self._instance = instance
+    def __init__(self, instance: Believer) -> None:
         self._posterior = instance.posterior
-        self._noise, self._shift = instance.now.noise_width, instance.now.shift.formula
+        self._noise, self._shift = instance.formulas
         self._elsewhere = Elsewhere(self._posterior)
 
     @property

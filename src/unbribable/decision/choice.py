@@ -7,6 +7,7 @@ import numpy as np
 from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.instance import Instance
+from unbribable.decision.levels import Believer
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.rule import Play, Rule
@@ -55,7 +56,7 @@ class Choice:
             self._aheads[instance.label] = Ahead.of(instance.posterior, self._pending, self._avoid)
         return self._aheads[instance.label]
 
-    def anywhere(self, instance: Instance) -> Anywhere:
+    def anywhere(self, instance: Believer) -> Anywhere:
         """The instance at points that are no candidates."""
         if instance.label not in self._views:
             self._views[instance.label] = Anywhere(instance)

@@ -6,6 +6,7 @@ import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.intervals import Intervals
+from unbribable.decision.levels import AtLevel
 from unbribable.decision.options import Options
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior
@@ -13,6 +14,7 @@ from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.differences import Source
 from unbribable.theory.information_gain import MaxInformationGain
+from unbribable.theory.widths import Width
 
 N_SINGLE = 2048
 """Distinct points read up to which readings are learned one by one, unless a history came at once."""
@@ -38,6 +40,7 @@ class Instance:
         C: The corruption that can reach this instance.
         delta: The probability with which its noise width may fail.
         gamma: Certified bound on the maximum information gain, for `gain="certified"`.
+        levels: Corruptions, ascending up to C, at each of which to keep bounds besides; see `at_levels`.
     """
 
     def __init__(
@@ -50,13 +53,15 @@ class Instance:
         C: float,
         delta: float,
         gamma: MaxInformationGain | None = None,
+        levels: Sequence[float] = (),
     ) -> None:
         self.label = label
         self.C = C
         self.delta = delta
         self.assumptions = assumptions
         self.options = options
-        self._held = Intervals(X, assumptions, options, C=C, delta=delta, gamma=gamma)
+        self.at_levels = tuple(AtLevel(self, k, budget) for k, budget in enumerate(levels))
+        self._held = Intervals(X, assumptions, options, C=C, delta=delta, gamma=gamma, levels=levels)
         self._look: Intervals | None = None
         self._X = X
         self._waiting: list[Reading] = []
@@ -131,6 +136,11 @@ class Instance:
     def width(self) -> Floats:
         """Noise part plus shift at every candidate, (n,); solves whatever was left open."""
         return self.now.width
+
+    @property
+    def formulas(self) -> tuple[Width, Width]:
+        """Noise part and shift of the width, at any belief."""
+        return self.now.noise_width, self.now.shift.formula
 
     def width_at(self, i: int) -> float:
         """The width at candidate i."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unbribable.decision.levels import LevelBounds
 from unbribable.decision.options import Options
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Floats, Ints
@@ -30,6 +31,7 @@ class Intervals:
         shift: Corruption part of the width, known as far as it was needed.
         ucb_bar: Running minimum of mu + width over the readings, (n,).
         lcb_bar: Running maximum of mu - width, (n,).
+        levels: Bounds at further corruptions, if there are any.
         is_crossed: Whether lcb_bar has exceeded ucb_bar or B0 somewhere, or ucb_bar fallen below -B0:
             with probability at least 1 - delta an assumption is false.
     """
@@ -43,6 +45,7 @@ class Intervals:
         C: float,
         delta: float,
         gamma: MaxInformationGain | None,
+        levels: Sequence[float] = (),
     ) -> None:
         self.C = C
         self.delta = delta
@@ -64,6 +67,11 @@ class Intervals:
         self._work_out()
         self.ucb_bar: Floats = self.mu + self.width
         self.lcb_bar: Floats = self.mu - self.width
+        self.levels: LevelBounds | None = None
+        if levels:
+            self.levels = LevelBounds(
+                levels, assumptions.c_max, options.width, self.posterior, self.noise
+            )
         is_uncertain = self.sigma > 0.0
         ratios = self.ucb_bar[is_uncertain] / self.sigma[is_uncertain]
         self._first = float(np.max(ratios, initial=0.0))
@@ -148,6 +156,7 @@ class Intervals:
         other = copy.copy(self)
         other.posterior = self.posterior.look(X, readings)
         other.ucb_bar, other.lcb_bar = self.ucb_bar.copy(), self.lcb_bar.copy()
+        other.levels = None if self.levels is None else self.levels.copy()
         other.shift = other._new_shift()
         other._begin_again()
         if intersects:
@@ -165,6 +174,8 @@ class Intervals:
             width = self.noise[new] + self.shift.high[new]
             self.ucb_bar[new] = np.minimum(self.ucb_bar[new], self.mu[new] + width)
             self.lcb_bar[new] = np.maximum(self.lcb_bar[new], self.mu[new] - width)
+            if self.levels is not None:
+                self.levels.intersect(self.mu, self.noise, self.shift, self.posterior, new)
 
     def intersect(self) -> None:
         """ucb_bar = min(ucb_bar, mu + width), lcb_bar = max(lcb_bar, mu - width) [BKS20, Eqs. 17, 18].
@@ -181,6 +192,8 @@ class Intervals:
         self._ucb = self.mu + width
         np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
         np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
+        if self.levels is not None:
+            self.levels.intersect(self.mu, self.noise, self.shift, self.posterior)
         if not self.is_crossed:
             B0, tolerance = self.assumptions.B0, self.assumptions.tolerance
             crossing = self.lcb_bar - self.ucb_bar
@@ -233,3 +246,5 @@ class Intervals:
         first = self.first_width(self.posterior.X[new])
         self.ucb_bar = np.concatenate([self.ucb_bar, first])
         self.lcb_bar = np.concatenate([self.lcb_bar, -first])
+        if self.levels is not None:
+            self.levels.start(np.sqrt(self.posterior.kernel.diag(self.posterior.X[new])))

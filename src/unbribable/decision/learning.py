@@ -35,7 +35,14 @@ class Learning:
         X = search.candidates.coordinates
         self.instances = {
             label: Instance(
-                label, X, policy.assumptions, policy.options, C=budget.C, delta=budget.delta, gamma=gamma
+                label,
+                X,
+                policy.assumptions,
+                policy.options,
+                C=budget.C,
+                delta=budget.delta,
+                gamma=gamma,
+                levels=budget.levels,
             )
             for label, budget in policy.budgets.items()
         }
@@ -73,7 +80,7 @@ class Learning:
     def foresee(self, reading: Reading) -> None:
         """Let a given beta fail now if it is going to, before anything has changed."""
         beta_at, is_given = self.policy.options.beta_at, callable(self.policy.options.beta)
-        if is_given and reading.learner is not None:
+        if is_given:
             for instance in self.policy.learners(reading.learner):
                 beta_at(instance.n_readings + 2)
 
@@ -87,9 +94,8 @@ class Learning:
         if reading.lcb is None and instance is not None and reading.chosen_by != "user":
             reading = replace(reading, lcb=instance.lcb_at(index))  # chosen for us by a host
         journal.add(reading)
-        if learner is not None:
-            for each in self.policy.learners(learner):
-                each.learn(index, reading.y, reading.lam, settles=False)
+        for each in self.policy.learners(learner):
+            each.learn(index, reading.y, reading.lam, settles=False)
         self.settle()
 
     def learn_all(self, readings: list[Reading]) -> None:
@@ -101,9 +107,8 @@ class Learning:
         for reading in readings:
             index, reading = self._located(reading)
             self.journal.add(reading)
-            if reading.learner is not None:
-                for instance in self.policy.learners(reading.learner):
-                    shares[instance.label].append((index, reading.y, reading.lam))
+            for instance in self.policy.learners(reading.learner):
+                shares[instance.label].append((index, reading.y, reading.lam))
         for label, instance in self.instances.items():
             instance.learn_all(shares[label])
         self.settle()

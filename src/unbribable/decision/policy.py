@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unbribable.decision.instance import Instance
+from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
 from unbribable.decision.recommend import Guarantee, Level
 from unbribable.decision.rule import Play
@@ -59,8 +60,8 @@ class Policy(ABC):
         """To whom a reading belongs now, if the draw names `drawn`; None: nobody."""
 
     @abstractmethod
-    def learners(self, label: str) -> tuple[Instance, ...]:
-        """The instances that learn from a reading that belongs to `label`."""
+    def learners(self, label: str | None) -> tuple[Instance, ...]:
+        """The instances that learn from a reading that belongs to `label`; None: to nobody."""
 
     @abstractmethod
     def is_refuted(self) -> bool:
@@ -80,7 +81,11 @@ class Policy(ABC):
         """To whom a reading told after the refutation belongs, once another one was retracted."""
         return learner
 
-    def levels(self, i: int) -> tuple[Level, ...]:
+    def named(self, label: str) -> Believer:
+        """Whom a guarantee calls by that label: an instance, or one of its levels."""
+        return self.instances[label]
+
+    def levels(self, i: int, threat: str) -> tuple[Level, ...]:
         """The certificate of candidate i for every corruption, where it is unknown."""
         return ()
 

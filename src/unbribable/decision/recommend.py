@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.decision.instance import Instance
+from unbribable.decision.levels import Believer
 from unbribable.decision.proposal import Reading
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
@@ -78,11 +78,11 @@ class ValidBounds:
     B0: float
     is_refuted: bool
     """Whether they leave some candidate no value at all, which true assumptions hardly allow."""
-    instances: tuple[Instance, ...] = ()
+    instances: tuple[Believer, ...] = ()
     """Those trusted: they bound differences, too."""
 
     @classmethod
-    def of(cls, instances: Sequence[Instance], assumptions: Assumptions) -> "ValidBounds":
+    def of(cls, instances: Sequence[Believer], assumptions: Assumptions) -> "ValidBounds":
         """ucb_v = min of the ucb_bar, lcb_v = max of the lcb_bar."""
         upper = reduce(np.minimum, [instance.ucb_bar for instance in instances])
         lower = reduce(np.maximum, [instance.lcb_bar for instance in instances])
@@ -127,16 +127,18 @@ class Level:
     C: float
     regret_bound: float | None
     """None where the bounds of this level leave no value: C is larger than this level's."""
+    threat: str = "weak"
 
     @property
     def words(self) -> str:
         """When it holds."""
-        return f"valid if C <= {self.C:g}, no single lie exceeds c_max, and the adversary is weak"
+        against = "against any adversary" if self.threat == "strong" else "and the adversary is weak"
+        return f"valid if C <= {self.C:g}, no single lie exceeds c_max, {against}"
 
     def in_units(self, units: Units) -> "Level":
         """The same in other units."""
         bound = None if self.regret_bound is None else units.scale * self.regret_bound
-        return Level(units.scale * self.C, bound)
+        return replace(self, C=units.scale * self.C, regret_bound=bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +215,7 @@ def trusted(
         algorithm.journal,
         algorithm.assumptions,
     )
-    bounds = ValidBounds.of([algorithm.instances[label] for label in guarantee.labels], assumed)
+    bounds = ValidBounds.of([algorithm.policy.named(label) for label in guarantee.labels], assumed)
     void, refuted = None, algorithm.refuted
     if algorithm.options.beta is not None:
         void = "No guarantee: beta was given, which replaces the proven noise width."
@@ -256,7 +258,7 @@ def recommend(
     else:  # the choice may use every reading, the interval not yet
         i = best_now(bounds)
     is_silent = algorithm.options.beta is not None or algorithm.journal.is_selected
-    levels = () if is_silent or guarantee.threat == "strong" else algorithm.policy.levels(i)
+    levels = () if is_silent else algorithm.policy.levels(i, guarantee.threat)
     gap = units.scale * search.gap(algorithm.assumptions)
     where = search.regret_words(gap)
     return recommendation(search.candidates, bounds, guarantee, i, rule, levels, gap, units, where)

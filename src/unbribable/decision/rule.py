@@ -1,6 +1,6 @@
 """What a player maximises: among candidates, and anywhere on a continuous domain by local search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from unbribable.decision.ahead import Avoided
 from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.instance import Instance
+from unbribable.decision.levels import Believer
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Bools, Floats
 from unbribable.model.expected import Expected
@@ -32,8 +33,8 @@ class Rule:
     """Instances whose upper bounds (alpha = 1) count too."""
     among: Bools | None = None
     """The candidates to choose among, (n,); all if None."""
-    judges: tuple[Instance, ...] = ()
-    """Off the candidates: whom a point must be a potential maximiser of."""
+    floors: Callable[[], Sequence[tuple[Believer, float]]] = tuple
+    """Off the candidates: whose upper bounds (alpha = 1) must reach what; asked for when needed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _DTYPES = {
 }
 """Columns of numbers: `id` is the round; `lcb` is NaN where there was no bound."""
 
-_WHEN_ABSENT = {"share": 1.0, "trust": 0.0}
+_WHEN_ABSENT = {"share": 1.0, "trust": 0.0, "with_all": False}
 """What an algorithm was built with if its state does not say: these could not be chosen then."""
 
 _OF_A_QUERY = ("index", "instance", "mu", "sigma", "width", "ucb")

@@ -239,12 +239,7 @@ class BoxSearch(Search):
 def surface(rule: Rule, choice: "Choice") -> Surface:
     """The rule anywhere."""
     bounds = [(rule.player, rule.alpha), *((other, 1.0) for other in rule.others)]
-    tolerance = rule.player.assumptions.tolerance
-    floors = [
-        (choice.anywhere(judge), float(judge.lcb_bar.max()) - tolerance)
-        for judge in rule.judges
-        if judge.n_readings
-    ]
+    floors = [(choice.anywhere(judge), floor) for judge, floor in rule.floors() if judge.n_readings]
     return Surface(
         tuple((choice.anywhere(instance), alpha) for instance, alpha in bounds),
         tuple(floors),

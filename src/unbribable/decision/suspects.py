@@ -292,7 +292,7 @@ def _excess(
     most, words, B0 = 0.0, "", algorithm.assumptions.B0
     index = algorithm.search.index_of(reading.u)
     for label in labels:
-        instance = algorithm.instances[label]
+        instance = algorithm.policy.named(label)
         lower = max(float(instance.lcb_bar[index]), -B0)
         upper = min(float(instance.ucb_bar[index]), B0)
         excess = max(reading.y - upper, lower - reading.y)
@@ -307,7 +307,7 @@ def _robust_labels(algorithm: "Algorithm", C: float | None) -> tuple[str, ...]:
     guarantee, bounds = trusted(algorithm, None, C)
     if guarantee.void is not None or bounds.is_refuted:
         return ()
-    return tuple(label for label in guarantee.labels if algorithm.instances[label].C > 0.0)
+    return tuple(label for label in guarantee.labels if algorithm.policy.named(label).C > 0.0)
 
 
 def prior_var_of(kernel: Kernel, points: Floats, B: float, B0: float) -> float:

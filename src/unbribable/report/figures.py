@@ -128,7 +128,7 @@ def maximiser_panels(collection: Collection, settings: Sequence[Setting]) -> Map
         if sizes:
             panels[title] = {
                 label: numbers.spread([size[:, k] for size in sizes], some[0].rounds)
-                for k, label in enumerate(some[0].instances)
+                for k, label in enumerate(some[0].instances[: sizes[0].shape[1]])
             }
     return {"": panels}
 

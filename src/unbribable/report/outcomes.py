@@ -248,8 +248,9 @@ def reduced(record: Record, file: Path | None = None) -> Outcome:
     instance, maximisers = columns["instance"], columns.get("maximisers")
     if instance.ndim != 1 or instance.min() < -1 or instance.max() >= len(labels):
         raise ValueError(f"instance must be -1..{len(labels) - 1} in every round, got another")
-    if maximisers is not None and maximisers.shape[1:] != (len(labels),):
-        raise ValueError(f"maximisers must have {len(labels)} columns, got shape {maximisers.shape}")
+    n_layers = sum(label != "all" for label in labels)
+    if maximisers is not None and maximisers.shape[1:] != (n_layers,):
+        raise ValueError(f"maximisers must have {n_layers} columns, got shape {maximisers.shape}")
     covered, promised = (_truths(meta, name, labels) for name in ("covered", "promised"))
     for name in ("f_max", "f_recommended"):
         checks.real(name, meta[name])

@@ -232,6 +232,7 @@ PLAYER = Role(
         "beta": Field(_read_beta, build=_build_beta),
         "share": Field(checks.real, left_out=1.0),
         "trust": Field(checks.real, left_out=0.0),
+        ("LayeredGPUCB", "with_all"): Field(fields.truth, left_out=False),
     },
     supplied=("domain", "assumptions", "C", "T", "seed"),
     given=("domain", "assumptions"),

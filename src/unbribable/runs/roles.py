@@ -97,7 +97,8 @@ class Role:
             parameters |= inspect.signature(self.keywords, eval_str=True).parameters
         found = {}
         for name, parameter in parameters.items():
-            field = self.fields.get(name) or self.fields.get(parameter.annotation)
+            names = ((kind, name), name, parameter.annotation)
+            field = next((self.fields[one] for one in names if one in self.fields), None)
             if field is not None and name not in self.supplied:
                 has_default = parameter.default is not parameter.empty
                 default = parameter.default if has_default else field.default

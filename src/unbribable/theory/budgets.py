@@ -21,6 +21,8 @@ class Budget(NamedTuple):
     """Corruption of the whole game of which no more than that reaches it; C if None."""
     is_secret: bool = False
     """Whether that is so only if the adversary does not see the draw."""
+    levels: tuple[float, ...] = ()
+    """Corruptions, ascending up to C, at each of which it keeps bounds besides."""
 
 
 def fast_slow_probabilities(C: float, share: float = 1.0) -> Draws:
@@ -67,7 +69,8 @@ def number_of_layers(T: int) -> int:
 
 def robust_layer(C: float) -> int:
     """l* = max(1, ceil(log2 C)), the lowest layer that tolerates C [BKS20, Eqs. 114, 115]."""
-    return max(1, math.ceil(math.log2(C))) if C > 0.0 else 1
+    half, exponent = math.frexp(C)  # C = half * 2^exponent: no logarithm, which would round
+    return max(1, exponent - (half == 0.5))
 
 
 def layer_probabilities(T: int) -> Draws:
@@ -83,16 +86,28 @@ def layer_delta(delta: float, T: int) -> float:
     return delta / (4.0 * (1.0 + math.log2(T)))
 
 
-def layer_budgets(assumptions: Assumptions, T: int, tail: str) -> dict[str, Budget]:
+def shared_layer_delta(delta: float, n_layers: int) -> float:
+    """delta / (2 (2 n_layers + 1)): for each layer's width and tail, and the width of "all" (ours)."""
+    return delta / (2.0 * (2.0 * n_layers + 1.0))
+
+
+def layer_budgets(
+    assumptions: Assumptions, T: int, tail: str, *, with_all: bool = False
+) -> dict[str, Budget]:
     """Budgets of the layers: layer l allows for what can reach it of a corruption of 2^l.
 
-    [BKS20, Eq. 35]
+    [BKS20, Eq. 35]. With "all" (ours), which holds every reading, and allows for 2^l at level l.
     """
-    cap, share = finite_cap(assumptions), layer_delta(assumptions.delta, T)
-    budgets = {}
+    cap, share, budgets = finite_cap(assumptions), layer_delta(assumptions.delta, T), {}
+    n_layers = number_of_layers(T)
+    if with_all:
+        share = shared_layer_delta(assumptions.delta, n_layers)
     for level, (label, p) in enumerate(layer_probabilities(T), 1):
         C = tail_paper(cap, share) if tail == "paper" else tail_sharp(2.0**level, p, cap, share)
         budgets[label] = Budget(C, share, total=2.0**level, is_secret=True)
+    if with_all:
+        levels = tuple(2.0**level for level in range(1, n_layers + 1))
+        budgets["all"] = Budget(levels[-1], share, levels=levels)
     return budgets
 
 

@@ -45,6 +45,7 @@ class ClosedFormShift(Shift):
     """The paper's shift, or the capped one if there is a cap: a multiple of sigma, known everywhere."""
 
     is_open = False
+    formula: Proportional
 
     def __init__(self, posterior: Posterior, C: float, cap: float | None) -> None:
         self._posterior = posterior
@@ -60,13 +61,16 @@ class ClosedFormShift(Shift):
             self.extend(update.is_rebuilt)
 
     def extend(self, is_rebuilt: bool) -> None:
-        lam = self._posterior.tally.lam_min
-        if self._cap is None:
-            factor = shift_paper(self._C, lam, 1.0)  # [BKS20, Lem. 2]
-        else:
-            factor = shift_capped(self._C, self._cap, lam, 1.0)
-        self.formula = Proportional(factor)
-        self.low = self.high = factor * np.sqrt(self._posterior.var)
+        self.formula = closed_form(self._posterior, self._C, self._cap)
+        self.low = self.high = self.formula.factor * np.sqrt(self._posterior.var)
+
+
+def closed_form(posterior: Posterior, C: float, cap: float | None) -> Proportional:
+    """The shift as a multiple of sigma: the paper's, or the capped one if there is a cap."""
+    lam = posterior.tally.lam_min
+    if cap is None:
+        return Proportional(shift_paper(C, lam, 1.0))  # [BKS20, Lem. 2]
+    return Proportional(shift_capped(C, cap, lam, 1.0))
 
 
 class ExactShift(Shift):

@@ -27,6 +27,7 @@ from unbribable.theory.budgets import (
     layer_delta,
     number_of_layers,
     robust_layer,
+    shared_layer_delta,
     tail_paper_at,
 )
 from unbribable.theory.tails import tail_paper
@@ -122,7 +123,13 @@ def theorem_9(
 
 
 def theorem_10(
-    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, noise: str = "paper"
+    assumptions: Assumptions,
+    C: float,
+    T: int,
+    gamma: Gamma,
+    *,
+    noise: str = "paper",
+    with_all: bool = False,
 ) -> RegretBound:
     """Regret of the layers for an unknown corruption, if it is C [BKS20, Thm. 10].
 
@@ -132,10 +139,13 @@ def theorem_10(
         2 alpha bL sqrt(4 (n_layers - l* + 1) T gamma_T)
         + [l* > 1] (2 B0 N + 40 alpha bL sqrt(4 N gamma_T T)),   2 B0 T if l* > n_layers
 
+    Layers that share their readings (ours, `with_all`) have d = delta / (2 (2 n_layers + 1)).
+
     # differs: l* is at least 1, which ceil(log2 C) is not for C <= 1.
     """
     C, T = _game(assumptions, C, T)
-    share, n_layers, robust = layer_delta(assumptions.delta, T), number_of_layers(T), robust_layer(C)
+    n_layers, robust, delta = number_of_layers(T), robust_layer(C), assumptions.delta
+    share = shared_layer_delta(delta, n_layers) if with_all else layer_delta(delta, T)
     layer = _beta(assumptions, gamma(T - 1), share, noise) + _tail(assumptions, share)
     if robust > n_layers:
         return _bound(math.inf, assumptions, T, "Theorem 10", "weak")

@@ -191,6 +191,44 @@ def shift_exact(
     return unit * _sum_from_critical(by_column, counts, n_units, critical)
 
 
+def shifts_exact(weights: Floats, counts: Floats, budgets: Floats, cap: float) -> Floats:
+    """`shift_exact` at several corruptions, from one sort of each column's weights (ours).
+
+    Proof. All these knapsacks take the items in the same order, and each ends where its budget does. So
+    the value at a budget is the cumulative one up to the item in which it ends, and a part of that item;
+    the order of the budgets is kept in floating point too. QED
+
+    Args:
+        weights: |weight| of one reading of each item, (n_items, k).
+        counts: Readings each item stands for, (n_items,).
+        budgets: Total corruptions, (n_levels,).
+        cap: Largest single lie, finite.
+
+    Returns:
+        The shifts, (n_levels, k).
+    """
+    n_items, k = weights.shape
+    found = np.zeros((len(budgets), k))
+    if not n_items:
+        return found
+    order = np.argsort(-weights.T, axis=1)
+    ranked, number = np.take_along_axis(weights.T, order, axis=1), counts[order]
+    spent = np.zeros((k, n_items + 1))
+    np.cumsum(number, axis=1, out=spent[:, 1:])
+    spent *= cap
+    value = np.zeros((k, n_items + 1))
+    np.cumsum(number * ranked, axis=1, out=value[:, 1:])
+    value *= cap
+    rows = np.arange(k)
+    for level, budget in enumerate(budgets):
+        if budget >= spent[0, -1]:
+            found[level:] = value[:, -1]
+            break
+        last = (spent[:, 1:] > budget).argmax(axis=1)
+        found[level] = value[rows, last] + (budget - spent[rows, last]) * ranked[rows, last]
+    return found
+
+
 def _sum_of_largest(weights: Floats, copies: Ints, n_units: float) -> Floats:
     """The knapsack of each row by sorting its weights, each as often as it can enter: (k,)."""
     repeated = np.repeat(np.arange(len(copies)), copies - 1)

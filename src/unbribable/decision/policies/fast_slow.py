@@ -65,8 +65,8 @@ class FastSlow(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return drawn if self.detected is None else "all"
 
-    def learners(self, label: str) -> tuple[Instance, ...]:
-        return (self._all,) if label == "all" else (self.instances[label], self._all)
+    def learners(self, label: str | None) -> tuple[Instance, ...]:
+        return (self._all,) if label in ("all", None) else (self.instances[label], self._all)
 
     def after(self, labels: Sequence[str], t: int) -> None:
         if self.detected is None:

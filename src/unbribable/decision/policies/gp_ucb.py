@@ -39,7 +39,7 @@ class OneInstance(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return "main"
 
-    def learners(self, label: str) -> tuple[Instance, ...]:
+    def learners(self, label: str | None) -> tuple[Instance, ...]:
         return (self.instances["main"],)
 
     def is_refuted(self) -> bool:

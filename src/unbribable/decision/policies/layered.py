@@ -1,6 +1,7 @@
 """Layered Fast-Slow GP-UCB, for unknown corruption."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial, reduce
 from typing import Any, Unpack
 
 import numpy as np
@@ -8,13 +9,14 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
+from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
 from unbribable.decision.recommend import Guarantee, Level, ValidBounds, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
-from unbribable.model.checks import Bools
+from unbribable.model.checks import Bools, Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import layer_budgets, layer_probabilities, robust_layer
@@ -26,18 +28,21 @@ class Layers(Policy):
     maximisers: Bools
     """(n_layers, n); nested, layer 1 first."""
 
-    def __init__(self, assumptions: Assumptions, options: Options, *, T: int, alpha: float) -> None:
+    def __init__(
+        self, assumptions: Assumptions, options: Options, *, T: int, alpha: float, with_all: bool
+    ) -> None:
         super().__init__(assumptions, options)
         self.draws = layer_probabilities(T)
-        self.budgets = layer_budgets(assumptions, T, options.tail)
-        self.parameters = {"T": T, "alpha": alpha}
+        self.budgets = layer_budgets(assumptions, T, options.tail, with_all=with_all)
+        self.parameters = {"T": T, "alpha": alpha, "with_all": with_all}
         self.safe_up_to = 2.0 ** len(self.draws)
-        self._T, self._alpha = T, alpha
+        self._T, self._alpha, self._with_all = T, alpha, with_all
         self._levels = {label: k for k, (label, _) in enumerate(self.draws)}
 
     def begin(self, instances: Mapping[str, Instance], n: int) -> None:
         super().begin(instances, n)
-        self._layers = tuple(instances.values())
+        self._layers = tuple(instances[label] for label, _ in self.draws)
+        self._all = instances["all"] if self._with_all else None
         self.maximisers = np.ones((len(self._layers), n), dtype=np.bool_)
         self._lowest: int | None = 0
         self._kept: dict[int, tuple[int, tuple[Rule, int, float]]] = {}  # with the readings by then
@@ -60,7 +65,7 @@ class Layers(Policy):
         is_kept = choice.is_plain and not layer.is_large
         if is_kept and k in self._kept and self._kept[k][0] == layer.n_readings:
             return self._kept[k][1]
-        rule = Rule(layer, self._alpha, (), None if among.all() else among, self._layers[k:])
+        rule = Rule(layer, self._alpha, (), None if among.all() else among, partial(self._floors, k))
         found = (rule, *choice.best(rule))
         if is_kept:
             self._kept[k] = (layer.n_readings, found)
@@ -71,21 +76,36 @@ class Layers(Policy):
             return self._layers[-1].label
         return drawn if self._levels[drawn] >= self._lowest else None
 
-    def learners(self, label: str) -> tuple[Instance, ...]:
-        return (self.instances[label],)
+    def learners(self, label: str | None) -> tuple[Instance, ...]:
+        layers = () if label is None else (self.instances[label],)
+        return layers if self._all is None else (*layers, self._all)
 
     def after(self, labels: Sequence[str], t: int) -> None:
         """M(i) &= {ucb_bar_l >= max lcb_bar_l} for i <= l [BKS20, Eqs. 33, 34].
 
         # differs: the listing forgets to intersect M(l) with M(l+1); the definition does.
         """
-        for k in (self._levels[label] for label in labels):
-            may_be_best = self._may_be_best(k)
-            for i in range(k + 1):
-                if (self.maximisers[i] & ~may_be_best).any():
-                    self.maximisers[i] &= may_be_best
-                    self._kept.pop(i, None)
+        if self._all is not None:
+            self._rule_out(self._may_be_best_at_all_levels())
+        else:
+            for k in (self._levels[label] for label in labels):
+                self._rule_out(np.tile(self._may_be_best(k), (k + 1, 1)))
         self._look()
+
+    def _rule_out(self, may_be_best: Bools) -> None:
+        """Leave the lowest layers what these rows allow, (n_rows, n)."""
+        sets = self.maximisers[: len(may_be_best)]
+        for k in np.flatnonzero((sets & ~may_be_best).any(axis=1)):
+            self._kept.pop(int(k), None)
+        sets &= may_be_best
+
+    def _may_be_best_at_all_levels(self) -> Bools:
+        """Whom level l and those above it leave, (n_layers, n)."""
+        bounds = [self._level_bounds(k) for k in range(len(self._layers))]
+        upper, lower = (np.array(bound) for bound in zip(*bounds, strict=True))
+        best = lower.max(axis=1, keepdims=True) - self.assumptions.tolerance
+        nested: Bools = np.logical_and.accumulate((upper >= best)[::-1], axis=0)[::-1]
+        return nested
 
     def grown(self, n: int) -> None:
         """A new candidate is a potential maximiser of layer l unless a layer from l up rules it out.
@@ -96,7 +116,7 @@ class Layers(Policy):
         may_be_best = np.array(
             [
                 np.full(n - first, self.maximisers[k].any())
-                if layer.is_large
+                if layer.is_large or (self._all is not None and self._all.is_large)
                 else self._may_be_best(k)[first:]
                 for k, layer in enumerate(self._layers)
             ]
@@ -107,9 +127,29 @@ class Layers(Policy):
         self._look()
 
     def _may_be_best(self, k: int) -> Bools:
-        layer = self._layers[k]
-        found: Bools = layer.ucb_bar >= layer.lcb_bar.max() - self.assumptions.tolerance
+        upper, lower = self._level_bounds(k)
+        found: Bools = upper >= lower.max() - self.assumptions.tolerance
         return found
+
+    def _at(self, k: int) -> tuple[Believer, ...]:
+        """By whom level k rules points out: its layer, and "all" at its corruption."""
+        layer = self._layers[k]
+        return (layer,) if self._all is None else (layer, self._all.at_levels[k])
+
+    def _level_bounds(self, k: int) -> tuple[Floats, Floats]:
+        """Upper and lower bounds of level k, (n,) each."""
+        upper = reduce(np.minimum, [each.ucb_bar for each in self._at(k)])
+        lower = reduce(np.maximum, [each.lcb_bar for each in self._at(k)])
+        return upper, lower
+
+    def _floors(self, k: int) -> tuple[tuple[Believer, float], ...]:
+        """What the upper bounds of a potential maximiser of level k reach, off the candidates too."""
+        tolerance = self.assumptions.tolerance
+        return tuple(
+            (each, float(self._level_bounds(level)[1].max()) - tolerance)
+            for level in range(k, len(self._layers))
+            for each in self._at(level)
+        )
 
     def _look(self) -> None:
         """Find the lowest layer that has a potential maximiser."""
@@ -121,7 +161,12 @@ class Layers(Policy):
         return None
 
     def is_refuted(self) -> bool:
-        return self._layers[-1].is_crossed or not self.maximisers[-1].any()
+        if self._layers[-1].is_crossed or not self.maximisers[-1].any():
+            return True
+        if self._all is None:
+            return False
+        upper, lower = self._level_bounds(-1)
+        return self._all.is_crossed or bool((lower > upper + self.assumptions.tolerance).any())
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")
@@ -144,14 +189,14 @@ class Layers(Policy):
             "against a weak adversary (who does not see the draw) with total corruption at most "
             f"{{C}}{chosen}"
         )
-        labels = tuple(layer.label for layer in self._layers[level:])
+        labels = tuple(each.label for each in self._from(level))
         return Guarantee(threat, labels, probability, words, 2.0 ** (level + 1))
 
     def _trust_against_strong(self, C: float | None, probability: float) -> Guarantee:
         if C is None:
             raise ValueError("C must be given for threat='strong': layers do not know it")
         C = checks.real("C", C, at_least=0.0)
-        labels = tuple(label for label, budget in self.budgets.items() if budget.C >= C)
+        labels = tuple(each.label for each in self._against_strong(C))
         if not labels:
             largest = max(budget.C for budget in self.budgets.values())
             raise ValueError(
@@ -161,16 +206,35 @@ class Layers(Policy):
         words = "against any adversary with total corruption at most {C}"
         return Guarantee("strong", labels, probability, words, C)
 
-    def _bounds(self, k: int) -> ValidBounds:
-        """What layer k and those above it leave."""
-        return ValidBounds.of(self._layers[k:], self.assumptions)
+    def _against_strong(self, C: float) -> tuple[Believer, ...]:
+        """Whose budget, of all lies there are, covers C; of "all" the lowest level that does."""
+        layers = tuple(layer for layer in self._layers if layer.C >= C)
+        levels = () if self._all is None else self._all.at_levels
+        return (*layers, *[level for level in levels if level.C >= C][:1])
 
-    def levels(self, i: int) -> tuple[Level, ...]:
-        levels = []
+    def _from(self, k: int) -> tuple[Believer, ...]:
+        """Whose bounds hold against a weak adversary if level k covers the corruption."""
+        layers = self._layers[k:]
+        return layers if self._all is None else (*layers, self._all.at_levels[k])
+
+    def _bounds(self, k: int) -> ValidBounds:
+        """What level k and the layers above it leave."""
+        return ValidBounds.of(self._from(k), self.assumptions)
+
+    def named(self, label: str) -> Believer:
+        levels = () if self._all is None else self._all.at_levels
+        return {level.label: level for level in levels}.get(label) or self.instances[label]
+
+    def levels(self, i: int, threat: str) -> tuple[Level, ...]:
+        is_strong, levels = threat == "strong", []
+        if is_strong and self._all is None:
+            return ()
         for k in range(len(self._layers)):
-            bounds = self._bounds(k)
+            C = 2.0 ** (k + 1)
+            trusted = self._against_strong(C) if is_strong else self._from(k)
+            bounds = ValidBounds.of(trusted, self.assumptions)
             value = None if bounds.is_refuted else bounds.simple_regret(i)
-            levels.append(Level(2.0 ** (k + 1), value))
+            levels.append(Level(C, value, "strong" if is_strong else "weak"))
         return tuple(levels)
 
     def notes(self, t: int) -> list[str]:
@@ -188,6 +252,17 @@ class LayeredGPUCB(Algorithm):
 
     The budgets hold against a weak adversary, who does not see the draw.
 
+    `with_all` (ours): "all" learns from every reading, and keeps bounds at each corruption 2^l. Level l
+    then rules points out by the layer's bounds and those of "all" at 2^l together, after every reading.
+    The layers play and learn as before. Each width and tail has the share delta / (2 (2 n_layers + 1)).
+    Proof that Theorem 10 holds with that share. At the levels l >= l* that cover C both kinds of bounds
+    hold, so the maximiser stays among M(l), and an instant regret is at most 2 alpha times the layer's
+    own width, as before. Lemma 8: if a learned play x_i of l* has 2 alpha width <= D/10, every x left in
+    M(l*) after it has a gap below D, since ucb(x; alpha) <= ucb(x_i; alpha) where x was allowed, the
+    maximiser is in M(l*), and the layer's own bounds cut points of a larger gap. What is drawn below l*
+    plays inside M(l*). QED
+    The bounds of "all" hold against strong adversaries too: see `recommend(threat="strong", C=...)`.
+
     Args:
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on; c_max must be finite.
@@ -195,6 +270,7 @@ class LayeredGPUCB(Algorithm):
             does not.
         alpha: Widening of the rule, > 9/5; the theorem uses 2.
         seed: Of the draws, secret; fresh entropy if None.
+        with_all: Rule points out by the readings of all layers together, too.
         options: width, noise, tail, gain, beta, revisit: see Options.
 
     Attributes:
@@ -211,11 +287,15 @@ class LayeredGPUCB(Algorithm):
         T: int,
         alpha: float = 2.0,
         seed: Any = None,
+        with_all: bool = False,
         **options: Unpack[OptionWords],
     ) -> None:
         self.T = checks.integer("T", T, at_least=1)
         self.alpha = checks.real("alpha", alpha, above=1.8)
-        policy = Layers(assumptions, Options(**options), T=self.T, alpha=self.alpha)
+        self.with_all = checks.truth("with_all", with_all)
+        policy = Layers(
+            assumptions, Options(**options), T=self.T, alpha=self.alpha, with_all=self.with_all
+        )
         self.n_layers = len(policy.draws)
         self.probabilities = np.array([probability for _, probability in policy.draws])
         super().__init__(domain, policy, seed)

@@ -141,7 +141,7 @@ def section(run: Run, u: Floats, axes: tuple[Axis, ...] = (), truth: Truth | Non
     U = U if candidates.box is None else candidates.box.snap(U)
     low, high = np.full(len(U), -B0), np.full(len(U), B0)
     for label in run.guarantee.labels if len(axes) < 2 else ():
-        anywhere = Anywhere(run.algorithm.instances[label])
+        anywhere = Anywhere(run.algorithm.policy.named(label))
         mu, ucb = anywhere.ucb(U, 0.0), anywhere.ucb(U, 1.0)
         low, high = np.maximum(low, 2.0 * mu - ucb), np.minimum(high, ucb)
     is_empty = (low > high) | (len(axes) > 1)
