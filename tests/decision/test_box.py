@@ -320,7 +320,7 @@ def test_the_intersected_bounds_contain_f_at_every_candidate(name: str) -> None:
         algorithm, f = attacked(name, seed, 12, 0.0 if name == "gp-ucb" else -0.5)
         trusted = ALGORITHMS[name].trusted
         labels = trusted or ("layer-2", "layer-3")  # 2^2 >= 3
-        n_left += leaves([algorithm.instances[label] for label in labels], f)
+        n_left += leaves([algorithm.policy.named(label) for label in labels], f)
         assert len(f) > 16 + 2 + 6
         best = algorithm.recommend(C=None if trusted else 3.0)
         assert best.regret_bound >= f.max() - f[best.index] or n_left

@@ -98,8 +98,8 @@ def test_a_large_instance_believes_what_one_by_one_gives(
             assert (instance.lcb_bar <= other.lcb_bar + 1e-9).all()
     true = f(blocks.candidates.coordinates)
     for label in blocks.policy.trust(None, None).labels:
-        assert (true <= blocks.instances[label].ucb_bar + 1e-9).all()
-        assert (true >= blocks.instances[label].lcb_bar - 1e-9).all()
+        assert (true <= blocks.policy.named(label).ucb_bar + 1e-9).all()
+        assert (true >= blocks.policy.named(label).lcb_bar - 1e-9).all()
 
 
 @each_domain
@@ -176,8 +176,8 @@ def test_a_history_at_once_gives_the_same_belief_and_bounds_that_hold(build: Bui
         np.testing.assert_allclose(instance.sigma[here], other.sigma[there], rtol=1e-7)
         assert (instance.ucb_bar[here] >= other.ucb_bar[there] - 1e-8).all()
     for label in at_once.policy.trust(None, None).labels:
-        assert (f(points) <= at_once.instances[label].ucb_bar[here] + 1e-9).all()
-        assert (f(points) >= at_once.instances[label].lcb_bar[here] - 1e-9).all()
+        assert (f(points) <= at_once.policy.named(label).ucb_bar[here] + 1e-9).all()
+        assert (f(points) >= at_once.policy.named(label).lcb_bar[here] - 1e-9).all()
     resumed = build(domain, ASSUMED).restore(at_once.state())
     assert told(resumed) == told(at_once)
 
