@@ -2,12 +2,14 @@
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.posterior import Posterior
+from unbribable.theory.differences import Source
 from unbribable.theory.exact_shift import Shift, closed_form
 from unbribable.theory.widths import ExactWidth, Width, shifts_exact
 
@@ -55,6 +57,9 @@ class Believer(Protocol):
     @property
     def formulas(self) -> tuple[Width, Width]:
         """Noise part and shift, at any belief."""
+
+    def source(self, rec: int) -> Source | None:
+        """Bounds on how much better than candidate `rec` the others are."""
 
 
 class LevelBounds:
@@ -194,6 +199,11 @@ class AtLevel:
     def formulas(self) -> tuple[Width, Width]:
         """Noise part and shift, at any belief."""
         return self._instance.formulas[0], self._levels.formula(self._k, self.posterior)
+
+    def source(self, rec: int) -> Source | None:
+        """That of the instance, at this level's corruption."""
+        source = self._instance.source(rec)
+        return None if source is None else replace(source, C=self.C)
 
     @property
     def _levels(self) -> LevelBounds:

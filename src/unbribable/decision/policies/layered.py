@@ -36,6 +36,7 @@ class Layers(Policy):
         self.budgets = layer_budgets(assumptions, T, options.tail, with_all=with_all)
         self.parameters = {"T": T, "alpha": alpha, "with_all": with_all}
         self.safe_up_to = 2.0 ** len(self.draws)
+        self.holds_all = "all" if with_all else None
         self._T, self._alpha, self._with_all = T, alpha, with_all
         self._levels = {label: k for k, (label, _) in enumerate(self.draws)}
 
