@@ -1,6 +1,7 @@
 """An instance's upper confidence bound at any point of the space, with its gradient."""
 
-from unbribable.decision.levels import Believer
+from unbribable.decision.instance import Instance
+from unbribable.decision.levels import AtLevel, Believer
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Floats
 from unbribable.model.elsewhere import Elsewhere
@@ -17,7 +18,11 @@ class Anywhere:
 
     def __init__(self, instance: Believer) -> None:
         self._posterior = instance.posterior
-        self._noise, self._shift = instance.formulas
+        if isinstance(instance, AtLevel):
+            self._noise, self._shift = instance.formulas
+        else:
+            assert isinstance(instance, Instance)
+            self._noise, self._shift = instance.now.noise_width, instance.now.shift.formula
         self._elsewhere = Elsewhere(self._posterior)
 
     @property

@@ -14,7 +14,6 @@ from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.differences import Source
 from unbribable.theory.information_gain import MaxInformationGain
-from unbribable.theory.widths import Width
 
 N_SINGLE = 2048
 """Distinct points read up to which readings are learned one by one, unless a history came at once."""
@@ -136,11 +135,6 @@ class Instance:
     def width(self) -> Floats:
         """Noise part plus shift at every candidate, (n,); solves whatever was left open."""
         return self.now.width
-
-    @property
-    def formulas(self) -> tuple[Width, Width]:
-        """Noise part and shift of the width, at any belief."""
-        return self.now.noise_width, self.now.shift.formula
 
     def width_at(self, i: int) -> float:
         """The width at candidate i."""

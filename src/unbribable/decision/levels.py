@@ -54,10 +54,6 @@ class Believer(Protocol):
     def is_behind(self) -> bool:
         """Whether there are readings that the bounds do not rest on yet."""
 
-    @property
-    def formulas(self) -> tuple[Width, Width]:
-        """Noise part and shift, at any belief."""
-
     def source(self, rec: int) -> Source | None:
         """Bounds on how much better than candidate `rec` the others are."""
 
@@ -198,7 +194,7 @@ class AtLevel:
     @property
     def formulas(self) -> tuple[Width, Width]:
         """Noise part and shift, at any belief."""
-        return self._instance.formulas[0], self._levels.formula(self._k, self.posterior)
+        return self._instance.now.noise_width, self._levels.formula(self._k, self.posterior)
 
     def source(self, rec: int) -> Source | None:
         """That of the instance, at this level's corruption."""
