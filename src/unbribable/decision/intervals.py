@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -119,8 +120,9 @@ class Intervals:
             p = self.posterior
             row = p.tally.row.get(rec)
             covariance = p.rows_of([rec], p.X)[0] if row is None else p.times(np.eye(1, p.m, row)[0])
+            columns = partial(p.columns, changes_nothing=True)
             differences = Differences(
-                rec, p.mu, p.var, covariance, p.columns, p.prec, *p.tally.items, p.tally.item_counts
+                rec, p.mu, p.var, covariance, columns, p.prec, *p.tally.items, p.tally.item_counts
             )
             noise = differences.noise(self.assumptions.B, self._radius(), self.options.noise)
             self._source = Source(differences, noise, self.C, self.assumptions.c_max)

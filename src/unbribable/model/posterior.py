@@ -140,8 +140,14 @@ class Posterior:
         """Precision-weighted mean of the readings of each point read: (m,)."""
         return self.tally.ybar
 
-    def columns(self, indices: Ints | slice) -> Floats:
-        """R[:, indices], (m, k); good until the next reading. Changes nothing, not even by rounding."""
+    def columns(self, indices: Ints | slice, *, changes_nothing: bool = False) -> Floats:
+        """R[:, indices], (m, k); good until the next reading.
+
+        What waits is subtracted first, so a column does not depend on which others are asked for, to
+        the last bit. That moves the rounding of what comes later: who only looks leaves it waiting.
+        """
+        if not changes_nothing:
+            self._R.flush()
         return self._R.columns(indices)
 
     def observe(self, i: int, y: float, lam: float | None = None) -> Update:
