@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from unbribable.model import checks
 from unbribable.model.checks import Floats
@@ -100,6 +99,8 @@ class Box:
 
     def sobol(self, n: int, seed: int) -> Floats:
         """n scrambled Sobol points of the unit cube (a power of two), snapped."""
+        from scipy.stats import qmc  # here, since it doubles the time to import the package
+
         engine = qmc.Sobol(self.d, scramble=True, seed=np.random.default_rng(seed))
         return self.snap(engine.random_base2(n.bit_length() - 1))
 

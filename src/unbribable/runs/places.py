@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats
@@ -25,6 +24,8 @@ def grid_points(low: Floats, high: Floats, n: list[int], seed: int) -> Floats:
 
 def sobol_points(low: Floats, high: Floats, n: list[int], seed: int) -> Floats:
     """The first n points of the Sobol sequence, the same for every seed."""
+    from scipy.stats import qmc  # here, since it is slow to import
+
     exponent = max(0, math.ceil(math.log2(n[0])))
     unit = qmc.Sobol(len(low), scramble=False).random_base2(exponent)[: n[0]]
     points: Floats = qmc.scale(unit, low, high)
