@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest-optuna lint format bench clean
+.PHONY: demo test test-long test-oldest-optuna lint format bench clean
 
 demo: .venv/.installed
 	$(BIN)/python -m unbribable demo --out results/demo
 
 test: .venv/.installed
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m "not long"
+
+# Coverage of what is guaranteed, over hundreds of games.
+test-long: .venv/.installed
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m long
 
 # The oldest Optuna that brings its test suite for samplers, then the oldest that the sampler works with.
 test-oldest-optuna:
