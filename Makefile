@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-long test-oldest-optuna lint format bench clean
+.PHONY: demo test test-long test-oldest-optuna lint format docs bench clean
 
 demo: .venv/.installed
 	$(BIN)/python -m unbribable demo --out results/demo
@@ -33,6 +33,10 @@ format: .venv/.installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# The site in docs/_site: code blocks run, links are checked, warnings are errors.
+docs: .venv/.installed-docs
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going docs docs/_site
+
 bench: .venv/.installed-bench
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
@@ -42,6 +46,10 @@ clean:
 .venv/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable ".[dev,all]"
+	touch $@
+
+.venv/.installed-docs: .venv/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[dev,all,docs]"
 	touch $@
 
 # torch first and pinned: any other form of it is several gigabytes.

@@ -1,38 +1,86 @@
-"""What the documents show is what happens: every Python block runs."""
+"""What the documents show is what happens: every block of code runs, every link leads somewhere."""
 
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import typer
+
+import unbribable as ub
+from unbribable.cli.main import app
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_site" not in path.parts)
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+BLOCK = re.compile(r"^```(?:\{run\} )?(python|sh)\n(?::\w+:.*\n)*(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks(path):
-    """Line number and text of every Python block, in order."""
+    """Line number, language and text of every block that runs, in order."""
     text = path.read_text(encoding="utf-8")
-    return [(text.count("\n", 0, match.start(1)), match.group(1)) for match in BLOCK.finditer(text)]
+    found = BLOCK.finditer(text)
+    return [(text.count("\n", 0, match.start(2)), match.group(1), match.group(2)) for match in found]
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in DOCUMENTS if blocks(path)], ids=lambda path: path.name
-)
-def test_every_python_block_of_a_document_runs(path, monkeypatch, tmp_path):
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if blocks(path)], ids=name_of)
+def test_every_block_of_a_document_runs(path, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     namespace = {"__name__": "document"}
-    for line, block in blocks(path):
+    for line, language, block in blocks(path):
+        if language == "sh":
+            done = subprocess.run(
+                ["sh", "-eu", "-c", block], capture_output=True, text=True, timeout=120
+            )
+            assert done.returncode == 0, f"{path.name}:{line}: {done.stderr}"
+            continue
         code = compile("\n" * line + block, str(path), "exec")  # so that a traceback names the line
         with contextlib.redirect_stdout(io.StringIO()):
             exec(code, namespace)
-    assert len(namespace) > 1, "a document with blocks defines something"
+    if "matplotlib" in sys.modules:
+        sys.modules["matplotlib"].pyplot.close("all")
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_every_link_between_documents_leads_somewhere(path):
     for target in re.findall(r"\]\(([^)#\s]+)\)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), target
+
+
+def test_the_reference_documents_every_public_name_once():
+    text = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\.\. auto\w+:: unbribable\.(\w+)$", text, re.MULTILINE)
+    assert sorted(named) == sorted(ub.__all__)
+
+
+def test_the_page_of_commands_shows_every_command_once():
+    def walk(command, words):
+        for name, inner in getattr(command, "commands", {}).items():
+            yield " ".join([*words, name])
+            yield from walk(inner, [*words, name])
+
+    text = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```\{command\} (.+)$", text, re.MULTILINE)
+    assert sorted(shown) == sorted(walk(typer.main.get_command(app), []))
+
+
+def test_every_page_stands_in_the_index_once():
+    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    listed = [
+        line
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL)
+        for line in tree.splitlines()
+        if line and not line.startswith(":")
+    ]
+    pages = [str(path.relative_to(ROOT / "docs").with_suffix("")) for path in PAGES]
+    assert sorted([*listed, "index"]) == sorted(pages)
