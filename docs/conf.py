@@ -1,4 +1,4 @@
-"""The site (`make docs`): Markdown pages, a reference from docstrings, code that runs while it is built."""
+"""The site (`make docs`): Markdown pages, the reference from docstrings, code run while it is built."""
 
 import sys
 from pathlib import Path

@@ -79,20 +79,15 @@ class Run(SphinxDirective):
         return [*made, *self.pictures(page)]
 
     def pictures(self, page: dict[str, Any]) -> list[nodes.Node]:
-        """Every figure that is open, then closed."""
-        if "matplotlib" not in sys.modules:
+        """The figure that a block calls `figure`."""
+        figure = page["namespace"].pop("figure", None)
+        if figure is None:
             return []
-        import matplotlib.pyplot as plt
-
         MADE.mkdir(exist_ok=True)
-        found: list[nodes.Node] = []
-        for number in plt.get_fignums():
-            page["n"] += 1
-            name = f"{self.env.docname.replace('/', '-')}-{page['n']}.png"
-            plt.figure(number).savefig(MADE / name, dpi=150)
-            found.append(nodes.image(uri=f"/_made/{name}", alt=self.options.get("alt", "")))
-        plt.close("all")
-        return found
+        page["n"] += 1
+        name = f"{self.env.docname.replace('/', '-')}-{page['n']}.png"
+        figure.savefig(MADE / name, dpi=150)
+        return [nodes.image(uri=f"/_made/{name}", alt=self.options.get("alt", ""))]
 
 
 class Command(SphinxDirective):

@@ -46,8 +46,6 @@ def test_every_block_of_a_document_runs(path, monkeypatch, tmp_path):
         code = compile("\n" * line + block, str(path), "exec")  # so that a traceback names the line
         with contextlib.redirect_stdout(io.StringIO()):
             exec(code, namespace)
-    if "matplotlib" in sys.modules:
-        sys.modules["matplotlib"].pyplot.close("all")
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
