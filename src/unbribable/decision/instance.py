@@ -40,6 +40,10 @@ class Instance:
         delta: The probability with which its noise width may fail.
         gamma: Certified bound on the maximum information gain, for `gain="certified"`.
         levels: Corruptions, ascending up to C, at each of which to keep bounds besides; see `at_levels`.
+
+    Attributes:
+        n_readings: How many readings it holds.
+        is_large: Whether readings wait.
     """
 
     def __init__(
@@ -68,7 +72,8 @@ class Instance:
         self._is_new = False  # whether there are readings that its bounds do not rest on
         self._is_settled = True  # whether they may
         self._intersected_at = 0
-        self._has_history = False
+        self.n_readings = 0
+        self.is_large = False
 
     # --- what it holds -------------------------------------------------------------------------
 
@@ -82,19 +87,9 @@ class Instance:
         return self._look
 
     @property
-    def is_large(self) -> bool:
-        """Whether readings wait."""
-        return self._has_history or self._held.posterior.tally.m >= N_SINGLE
-
-    @property
     def is_behind(self) -> bool:
         """Whether there are readings that the bounds do not rest on, since they are not to yet."""
         return self._is_new and not self._is_settled
-
-    @property
-    def n_readings(self) -> int:
-        """How many readings this instance holds."""
-        return self._held.posterior.tally.n_readings + len(self._waiting)
 
     @property
     def posterior(self) -> Posterior:
@@ -161,8 +156,10 @@ class Instance:
                 come: which ones are there could then depend on their values. See `settle`.
         """
         self._is_new, self._is_settled, self._look = True, False, None
+        self.n_readings += 1
         if not self.is_large:
             self._held.learn(i, y, lam)
+            self.is_large = self._held.posterior.m >= N_SINGLE
         else:
             self._is_shown = False
             self._waiting.append((i, y, self.assumptions.lam if lam is None else lam))
@@ -191,7 +188,7 @@ class Instance:
         if readings:
             self._held.learn_all(readings)
             self._is_new, self._is_settled = True, False
-        self._has_history = True
+        self.n_readings, self.is_large = len(readings), True
 
     def lcb_at(self, i: int) -> float:
         """A lower bound at candidate i; of a large instance the one that is known without a look."""

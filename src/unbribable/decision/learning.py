@@ -49,6 +49,8 @@ class Learning:
         policy.begin(self.instances, len(X))
         self.refuted: int | None = None
         self._changed: list[str] = []
+        self._unsettled: dict[str, Instance] = {}  # those that learned since the journal was settled
+        self._is_any_large = False
         self._followed_at = 0
         self._choice: Choice | None = None
 
@@ -96,6 +98,7 @@ class Learning:
         journal.add(reading)
         for each in self.policy.learners(learner):
             each.learn(index, reading.y, reading.lam, settles=False)
+            self._unsettled[each.label] = each
         self.settle()
 
     def learn_all(self, readings: list[Reading]) -> None:
@@ -111,6 +114,7 @@ class Learning:
                 shares[instance.label].append((index, reading.y, reading.lam))
         for label, instance in self.instances.items():
             instance.learn_all(shares[label])
+        self._unsettled.update(self.instances)
         self.settle()
 
     def learn_again(self, past: Journal) -> None:
@@ -137,16 +141,16 @@ class Learning:
         """
         if not self.journal.is_settled:
             return
-        changed, is_late, n = self._changed, False, len(self.journal.readings)
-        for label, instance in self.instances.items():
+        changed, n = self._changed, len(self.journal.readings)
+        is_late = n >= self._followed_at + N_BLOCK
+        for label, instance in self._unsettled.items():
+            self._is_any_large = self._is_any_large or instance.is_large
             if instance.settle():
                 is_late = is_late or instance.is_large
                 if label not in changed:
                     changed.append(label)
-        if not changed:
-            return
-        is_early = n < self._followed_at + N_BLOCK and not is_late
-        if is_early and any(instance.is_large for instance in self.instances.values()):
+        self._unsettled = {}
+        if not changed or (self._is_any_large and not is_late):
             return
         self._changed, self._followed_at = [], n
         t = self.journal.readings[-1].t

@@ -55,12 +55,20 @@ class FastSlow(Policy):
         super().begin(instances, n)
         self._fast, self._slow, self._all = (instances[label] for label in ("fast", "slow", "all"))
         self._robust = (self._slow, self._all) if self._with_all else (self._slow,)
+        self._rules = {
+            "slow": Rule(self._slow, self._alpha),
+            "fast": Rule(self._fast, others=self._robust),
+            "all": Rule(self._all),
+        }
 
     def plays(self, choice: Choice) -> list[Play]:
         if self.detected is not None:
-            return [_play(choice, 1.0, "all", Rule(self._all))]  # [BKS20, Alg. 1]
-        rules = {"slow": Rule(self._slow, self._alpha), "fast": Rule(self._fast, others=self._robust)}
-        return [_play(choice, p, label, rules[label]) for label, p in self.draws]
+            return [self._play(choice, "all", 1.0)]  # [BKS20, Alg. 1]
+        return [self._play(choice, label, probability) for label, probability in self.draws]
+
+    def _play(self, choice: Choice, label: str, probability: float) -> Play:
+        rule = self._rules[label]
+        return Play(probability, label, rule, *choice.best(rule))
 
     def learner_of(self, drawn: str) -> str | None:
         return drawn if self.detected is None else "all"
@@ -169,7 +177,3 @@ class FastSlowGPUCB(Algorithm):
         )
         self.p = policy.draws[0][1]
         super().__init__(domain, policy, seed)
-
-
-def _play(choice: Choice, probability: float, label: str, rule: Rule) -> Play:
-    return Play(probability, label, rule, *choice.best(rule))

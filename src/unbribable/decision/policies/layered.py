@@ -9,7 +9,7 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
-from unbribable.decision.levels import Believer
+from unbribable.decision.levels import Believer, LevelBounds
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
 from unbribable.decision.recommend import Guarantee, Level, ValidBounds, threat_of
@@ -46,31 +46,32 @@ class Layers(Policy):
         self._all = instances["all"] if self._with_all else None
         self.maximisers = np.ones((len(self._layers), n), dtype=np.bool_)
         self._lowest: int | None = 0
-        self._kept: dict[int, tuple[int, tuple[Rule, int, float]]] = {}  # with the readings by then
+        self._bars: Floats | None = None  # upper and lower ones of the layers, (2, n_layers, n)
+        self._kept: dict[int, tuple[int, Play]] = {}  # with the player's readings by then
 
     def plays(self, choice: Choice) -> list[Play]:
         if self._lowest is None:  # every set is empty: the assumptions are refuted
             top = self._layers[-1]
             rule = Rule(top, self._alpha)
             return [Play(1.0, top.label, rule, *choice.best(rule))]
-        plays = []
-        for k, (label, probability) in enumerate(self.draws):
-            player = max(k, self._lowest)  # the sets are nested: all layers from there up are open
-            learner = label if player == k else None
-            plays.append(Play(probability, learner, *self._best(player, choice)))
-        return plays
+        return [self._play(k, max(k, self._lowest), choice) for k in range(len(self.draws))]
 
-    def _best(self, k: int, choice: Choice) -> tuple[Rule, int, float]:
-        """argmax over M(l) of ucb_l(.; alpha), kept until the layer or its set changes."""
-        layer, among = self._layers[k], self.maximisers[k]
-        is_kept = choice.is_plain and not layer.is_large
-        if is_kept and k in self._kept and self._kept[k][0] == layer.n_readings:
-            return self._kept[k][1]
-        rule = Rule(layer, self._alpha, (), None if among.all() else among, partial(self._floors, k))
-        found = (rule, *choice.best(rule))
-        if is_kept:
-            self._kept[k] = (layer.n_readings, found)
-        return found
+    def _play(self, k: int, player: int, choice: Choice) -> Play:
+        """argmax over M(l) of ucb_l(.; alpha), kept until the layer that plays or its set changes.
+
+        The sets are nested: all layers from the lowest open one up are open.
+        """
+        layer = self._layers[player]
+        kept = self._kept.get(k) if choice.is_plain and not layer.is_large else None
+        if kept is not None and kept[0] == layer.n_readings:
+            return kept[1]
+        (label, probability), among = self.draws[k], self.maximisers[player]
+        among_or_all = None if among.all() else among
+        rule = Rule(layer, self._alpha, (), among_or_all, partial(self._floors, player))
+        play = Play(probability, label if player == k else None, rule, *choice.best(rule))
+        if choice.is_plain:
+            self._kept[k] = (layer.n_readings, play)
+        return play
 
     def learner_of(self, drawn: str) -> str | None:
         if self._lowest is None:
@@ -87,26 +88,36 @@ class Layers(Policy):
         # differs: the listing forgets to intersect M(l) with M(l+1); the definition does.
         """
         if self._all is not None:
-            self._rule_out(self._may_be_best_at_all_levels())
+            levels = self._all.now.levels
+            assert levels is not None
+            self._rule_out(self._may_be_best_at_all_levels(levels, labels), len(self._layers))
         else:
             for k in (self._levels[label] for label in labels):
-                self._rule_out(np.tile(self._may_be_best(k), (k + 1, 1)))
+                self._rule_out(self._may_be_best(k)[None, :], k + 1)
+
+    def _rule_out(self, may_be_best: Bools, n_rows: int) -> None:
+        """Leave the lowest layers what these rows, (n_rows, n), and those above them allow."""
+        sets = self.maximisers[:n_rows]
+        is_lost = sets > may_be_best
+        if not is_lost.any():
+            return
+        last = int(np.flatnonzero(is_lost.any(axis=1))[-1])
+        self._kept = {k: kept for k, kept in self._kept.items() if k > last}
+        sets &= np.logical_and.accumulate(may_be_best[::-1], axis=0)[::-1]
         self._look()
 
-    def _rule_out(self, may_be_best: Bools) -> None:
-        """Leave the lowest layers what these rows allow, (n_rows, n)."""
-        sets = self.maximisers[: len(may_be_best)]
-        for k in np.flatnonzero((sets & ~may_be_best).any(axis=1)):
-            self._kept.pop(int(k), None)
-        sets &= may_be_best
-
-    def _may_be_best_at_all_levels(self) -> Bools:
-        """Whom level l and those above it leave, (n_layers, n)."""
-        bounds = [self._level_bounds(k) for k in range(len(self._layers))]
-        upper, lower = (np.array(bound) for bound in zip(*bounds, strict=True))
-        best = lower.max(axis=1, keepdims=True) - self.assumptions.tolerance
-        nested: Bools = np.logical_and.accumulate((upper >= best)[::-1], axis=0)[::-1]
-        return nested
+    def _may_be_best_at_all_levels(self, levels: LevelBounds, labels: Sequence[str]) -> Bools:
+        """Whom each level leaves by itself, (n_layers, n); these instances have new bounds."""
+        is_first = self._bars is None
+        if self._bars is None:
+            self._bars = np.empty((2, *self.maximisers.shape))
+        upper, lower = self._bars
+        for k, layer in enumerate(self._layers):
+            if is_first or layer.label in labels or layer.is_large:
+                upper[k], lower[k] = layer.ucb_bar, layer.lcb_bar
+        upper, lower = np.minimum(upper, levels.upper), np.maximum(lower, levels.lower)
+        found: Bools = upper >= lower.max(axis=1, keepdims=True) - self.assumptions.tolerance
+        return found
 
     def grown(self, n: int) -> None:
         """A new candidate is a potential maximiser of layer l unless a layer from l up rules it out.
@@ -124,7 +135,7 @@ class Layers(Policy):
         )
         nested = np.logical_and.accumulate(may_be_best[::-1], axis=0)[::-1]
         self.maximisers = np.concatenate([self.maximisers, nested], axis=1)
-        self._kept = {}
+        self._bars, self._kept = None, {}
         self._look()
 
     def _may_be_best(self, k: int) -> Bools:
@@ -162,7 +173,7 @@ class Layers(Policy):
         return None
 
     def is_refuted(self) -> bool:
-        if self._layers[-1].is_crossed or not self.maximisers[-1].any():
+        if self._layers[-1].is_crossed or self._lowest is None:
             return True
         if self._all is None:
             return False
