@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, answer_of
+from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, answer_of, wave
 from unbribable.decision.draws import Seed
 from unbribable.decision.proposal import Query
 from unbribable.practice import fitted as module
@@ -345,3 +345,46 @@ def test_a_kernel_that_cannot_be_scaled_to_a_grid_is_refused_before_any_reading(
     grid = ub.Grid(np.linspace(3.0, 5.0, 5)[:, None])
     with pytest.raises(TypeError, match=r"Matern or a SquaredExponential.*got kernel=Linear"):
         Engine(grid, Plan(5, kernel=kernel), seed=0)
+
+
+# --- predictions ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["fitted", "given, a number"])
+def test_a_prediction_is_the_textbook_posterior_of_the_readings_that_are_not_flagged(name: str) -> None:
+    engine = made(name)
+    play(engine)
+    model, kept = engine.fit().likely, engine.scout().kept
+    assert 5 not in [each.t for each in kept]
+    assert len(kept) >= N_ROUNDS - 2
+    assumed, U = model.assumptions, np.array([[0.0], [0.4], [1.0]])
+    X, y = np.array([each.u for each in kept]), np.array([each.y for each in kept])
+    var = 1.0 if name == "fitted" else assumed.B0**2
+    K = var * assumed.kernel(X, X) + assumed.noise_std**2 * np.eye(len(y))
+    cross = var * assumed.kernel(X, U)
+    mean, sd = engine.predict(U)
+    units = model.units
+    np.testing.assert_allclose(
+        mean, units.center + units.scale * (cross.T @ np.linalg.solve(K, y)), 1e-6
+    )
+    left = var - np.einsum("jx,jx->x", cross, np.linalg.solve(K, cross))
+    np.testing.assert_allclose(sd, units.scale * np.sqrt(left), rtol=1e-5)
+
+
+def test_a_prediction_comes_near_the_truth_and_follows_what_is_told() -> None:
+    engine, f = Engine(BOX, Plan(40), 0), Scripted(script={4: 40.0}, noise_std=0.05)
+    U = np.linspace(0.0, 1.0, 11)[:, None]
+    for t in range(1, 26):
+        engine.tell(t, [(0.37 * t) % 1.0], f([(0.37 * t) % 1.0]))
+    mean, sd = engine.predict(U)
+    truth = np.array([wave(u) for u in U])
+    assert np.abs(mean - truth).max() < 0.25
+    assert (np.abs(mean - truth) < 4.0 * sd).all()
+    engine.tell(26, U[3], wave(U[3]))
+    assert engine.predict(U)[1][3] < sd[3]
+
+
+def test_a_prediction_without_a_reading_is_refused() -> None:
+    for name in ("fitted", "given, none"):
+        with pytest.raises(RuntimeError, match="reading"):
+            made(name).predict(np.array([[0.5]]))

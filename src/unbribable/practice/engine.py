@@ -11,11 +11,12 @@ from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
 from unbribable.decision.proposal import Query, Reading
-from unbribable.decision.suspects import Suspect
+from unbribable.decision.suspects import NOISE_FLOOR, Suspect, prior_var_of
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
+from unbribable.model.posterior import Posterior
 from unbribable.practice.fitted import Fitted, Given, Model
 from unbribable.practice.plan import EXPLORE, Plan
 from unbribable.practice.scout import Scout, last_stop
@@ -70,6 +71,7 @@ class Engine:
             self._models = Given(plan.assumptions, plan.sign)
         self._algorithm: Algorithm | None = None
         self._scout: Scout | None = None
+        self._believed: tuple[object, Posterior, float] | None = None  # for what, over its prior sd
 
     # --- ask and tell --------------------------------------------------------------------------
 
@@ -210,7 +212,38 @@ class Engine:
         self._scout.learn(self._in_model(self.told[self._scout.n_readings :], model))
         return self._scout
 
+    def predict(self, U: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of f at U, (k, d), as the kernel sees it, in the user's units.
+
+        An estimate, not a guarantee: of the most likely model, by the readings that do not look like
+        lies (`Scout.kept`). Where assumptions are given the prior standard deviation is B0. Needs what
+        `fit` needs, and a reading.
+        """
+        model, key = self.fit().likely, (self._fitted_at, len(self.told))
+        units = model.units
+        if self._believed is None or self._believed[0] != key:
+            self._believed = (key, *self._belief(model))
+        _, posterior, prior_var = self._believed
+        mean, var = posterior.at(U)
+        sd: Floats = units.scale * np.sqrt(prior_var * np.maximum(var, 0.0))
+        return units.center + units.sign * units.scale * mean, sd
+
     # --- inside --------------------------------------------------------------------------------
+
+    def _belief(self, model: Model) -> tuple[Posterior, float]:
+        """The posterior of f over its prior standard deviation, and the prior variance."""
+        kept, assumed = self.scout().kept, model.assumptions
+        if not kept:
+            raise RuntimeError("a prediction needs a reading, there is none yet; tell one")
+        points, place = np.unique([each.u for each in kept], axis=0, return_inverse=True)
+        prior_var = 1.0  # as it was fitted
+        if self.plan.assumptions is not None:
+            prior_var = prior_var_of(assumed.kernel, points, assumed.B, assumed.B0)
+        lam = max(assumed.noise_std**2 / prior_var, NOISE_FLOOR)
+        posterior = Posterior(assumed.kernel, points, lam=lam)
+        pairs = zip(place.reshape(-1).tolist(), kept, strict=True)
+        posterior.observe_all([(k, each.y, lam) for k, each in pairs])
+        return posterior, prior_var
 
     @property
     def _is_redrawn(self) -> bool:

@@ -49,6 +49,11 @@ class Scout:
         """How many were taken in."""
         return len(self._readings)
 
+    @property
+    def kept(self) -> list[Reading]:
+        """The readings that are not flagged; of very many, those that a choice may rest on."""
+        return held([each for each in self._readings if each.t not in self._left_out])
+
     def learn(self, readings: Sequence[Reading]) -> None:
         """Take in further readings, in model units. One by one gives the same, bit for bit."""
         n = len(self._readings)
