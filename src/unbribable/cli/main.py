@@ -122,6 +122,9 @@ def sweep(
     spec: Annotated[Path, typer.Argument(help="A TOML spec, for example experiments/figure1.toml.")],
     out: Annotated[Path, option("Directory of the sweep; a second call resumes it.")],
     profile: Annotated[str | None, option("Profile of the spec.")] = None,
+    seeds: Annotated[
+        str | None, option("In place of the spec's: 10 (0 to 9), 100-104 or 3,5,8.")
+    ] = None,
     workers: Annotated[int | None, option("Processes; one per core by default.", min=1)] = None,
     scheduler: Annotated[str | None, option("Address of a Dask scheduler.")] = None,
     serial: Annotated[bool, option("Play here, one by one.", "--serial")] = False,
@@ -137,11 +140,12 @@ def sweep(
     \b
     Exit code: 0 all runs are done, 1 some failed, 2 wrong usage, 130 interrupted.
     """
+    from unbribable.cli.run import seeds_of
     from unbribable.runs.spec import load_spec
     from unbribable.runs.sweep import sweep as play_all
 
     with usage():
-        plan = load_spec(spec, profile)
+        plan = load_spec(spec, profile, None if seeds is None else seeds_of(seeds))
         plan.runs()
         if serial and (scheduler is not None or workers is not None):
             raise ValueError("--serial must come without --workers and --scheduler")

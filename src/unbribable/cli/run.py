@@ -79,6 +79,18 @@ def run_from_spec(path: Path, profile: str | None, wanted: Mapping[str, Any]) ->
     return runs[0]
 
 
+def seeds_of(words: str) -> list[int]:
+    """The seeds that "10" (0 to 9), "100-104" and "3,5,8" stand for."""
+    first, dash, last = words.partition("-")
+    numbers = [part.strip() for part in ((first, last) if dash else words.split(","))]
+    if not all(part.isdecimal() for part in numbers):
+        raise ValueError(f"--seeds must be a number, a list 3,5,8 or a range 100-104, got {words!r}")
+    seeds = [int(part) for part in numbers]
+    if dash:
+        return list(range(seeds[0], seeds[-1] + 1))
+    return list(range(seeds[0])) if len(seeds) == 1 else seeds
+
+
 def summary(record: Record) -> dict[str, Any]:
     """A game in a few numbers, JSON-able."""
     meta, run = record.meta, record.meta["run"]

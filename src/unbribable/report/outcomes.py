@@ -35,6 +35,8 @@ class Setting:
     adversary: str
     C: float
     """The adversary's true budget."""
+    is_counted: bool = False
+    """Whether C is a number of lies of any size."""
     told: tuple[float, ...] = ()
     """Least and largest budget that players were told, where a sweep tells several, all else equal."""
 
@@ -53,7 +55,8 @@ class Setting:
         """Of its panel."""
         told = f", C = {self.told_words} assumed" if self.told else ""
         who = "no adversary" if self.adversary == "none" else self.adversary
-        budget = "" if self.adversary == "none" and self.is_clean else f", C = {self.C:g}"
+        size = f"{self.C:g} lies" if self.is_counted else f"C = {self.C:g}"
+        budget = "" if self.adversary == "none" and self.is_clean else f", {size}"
         return f"{who}{budget}{told}"
 
 
@@ -224,6 +227,7 @@ def cell_of(record: Record) -> Cell:
         T=record.T,
         adversary=_label(run.get("adversary", meta["adversary"])),
         C=checks.real("C", meta["C"], at_least=0.0),
+        is_counted="n_lies" in meta,
     )
     kind = _label(meta["algorithm"]["algorithm"])
     assumed = run.get("C_assumed", meta["algorithm"].get("C"))

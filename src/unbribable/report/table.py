@@ -8,7 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_FOLDED = ("objective", "T", "told")
+_FOLDED = ("objective", "T", "n_lies", "told")
 """Columns that Markdown names above the table where they are the same in all rows."""
 _FORMULA = ("=", "+", "-", "@")
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 
@@ -12,11 +13,13 @@ from unbribable.report.table import Column, Table
 
 def _where(setting: str, algorithm: str) -> list[Column]:
     """What every row begins with, given the item's attributes of these names."""
+    at = attrgetter(setting)
     return [
         Column("objective", "objective", f"{setting}.objective"),
         Column("T", "T", f"{setting}.T"),
         Column("adversary", "adversary", f"{setting}.adversary"),
-        Column("C", "C", f"{setting}.C"),
+        Column("C", "C", lambda item: None if at(item).is_counted else at(item).C),
+        Column("n_lies", "lies", lambda item: int(at(item).C) if at(item).is_counted else None),
         Column("told", "C told", f"{setting}.told_words"),
         Column("algorithm", "algorithm", algorithm),
     ]

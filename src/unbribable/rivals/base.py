@@ -67,6 +67,8 @@ class Rival(Player):
     """The assumptions it makes use of."""
     no_promise: str = "No guarantee."
     """Said where nothing is promised."""
+    learns_uninvited: ClassVar[bool] = True
+    """Whether it has a use for readings of points that it did not choose."""
 
     def __init__(self, domain: Grid, assumptions: Assumptions, *, seed: Seed | None = None) -> None:
         if not isinstance(domain, Grid):
@@ -165,17 +167,26 @@ class Rival(Player):
         self._pending[query.t] = query
         return query
 
-    def tell(self, query: Query | int, y: Any) -> int:
-        """Learn the reading y of a pending query, given as such or by its round.
+    def tell(self, query: Query | int | None = None, y: Any = None, *, x: Any = None) -> int:
+        """Learn the reading y of a pending query, given as such or by its round, or of a point x.
+
+        A reading that nobody asked for is a round of its own.
 
         Returns:
             The round.
 
         Raises:
-            TypeError, ValueError: y is not one finite number. Nothing was learned, the query is pending.
+            TypeError, ValueError: y is not one finite number, or x no candidate. Nothing was learned.
             RuntimeError: The query is not pending here.
         """
+        if (query is None) == (x is None):
+            raise TypeError("tell takes either a query (or its id) or x=..., with y")
         y = checks.reading("y", y)
+        if query is None:
+            index, self.t = self.domain.index_of(x), self.t + 1
+            label = "main" if self.learns_uninvited else None
+            query = Query(self.t, self.X[index], self.X[index], index, label)
+            self._pending[self.t] = query
         t = query.t if isinstance(query, Query) else checks.integer("query", query, at_least=1)
         asked = self._pending.get(t)
         if asked is None or (isinstance(query, Query) and query.index != asked.index):

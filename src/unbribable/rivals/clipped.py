@@ -76,10 +76,10 @@ class ClippedGPUCB(Player):
         """The point of the largest upper bound. Learns nothing; the query is pending until told."""
         return self._robust.ask()
 
-    def tell(self, query: Query | int, y: Any) -> int:
-        """Learn the reading y of a pending query, clipped. See `RobustGPUCB.tell`."""
+    def tell(self, query: Query | int | None = None, y: Any = None, *, x: Any = None) -> int:
+        """Learn the reading y of a pending query, or of a point x, clipped. See `RobustGPUCB.tell`."""
         y = checks.reading("y", y)
-        t = self._robust.tell(query, min(max(y, -self.L), self.L))
+        t = self._robust.tell(query, min(max(y, -self.L), self.L), x=x)
         self._n_told += 1
         return t
 

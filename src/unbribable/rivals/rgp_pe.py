@@ -144,6 +144,7 @@ class RGPPE(Rival):
     """
 
     no_promise = "No guarantee: the practical width is not proved."
+    learns_uninvited = False  # an epoch's estimate rests on its own design
 
     def __init__(
         self,

@@ -21,14 +21,17 @@ class AlgorithmSpec:
     """What it is told the corruption is; the true budget if None."""
     C_factor: float
     """Multiplies that, for runs with a wrong C."""
-    needs_C: bool  # noqa: N815
-    """Whether it is told how much corruption to expect."""
+    told: tuple[str, ...]
+    """What it is told of the adversary's budget: "C", "n_lies", both or neither."""
+    assumptions: Plain
+    """Those that differ from the spec's."""
     plain: Plain
 
-    def table(self, budget: float) -> dict[str, Any]:
+    def table(self, budget: float, *, is_counted: bool) -> dict[str, Any]:
         """What the player is built from, where the adversary's budget is this."""
-        told = budget if self.C is None else self.C
-        return {**self.plain, "C": told * self.C_factor} if self.needs_C else dict(self.plain)
+        C = budget if self.C is None else self.C
+        known = {"C": C * self.C_factor, **({"n_lies": budget} if is_counted else {})}
+        return {**self.plain, **{key: known[key] for key in self.told if key in known}}
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,14 @@ class Run:
     """Everything that determines the game."""
     folders: tuple[str, ...] = ()
     """Where the user's own classes are imported from, if it names any."""
+    time_limit: float | None = None
+    """Seconds after which the game is given up, looked at after every round."""
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""
         plain = {"key": self.key, "labels": self.labels, "game": self.game}
-        return {**plain, "folders": list(self.folders)} if self.folders else plain
+        also = {"folders": list(self.folders), "time_limit": self.time_limit}
+        return {**plain, **{key: value for key, value in also.items() if value}}
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,12 @@ class Spec:
     noise_std: float
     c_max: float | str
     budgets: tuple[float, ...]
+    is_counted: bool
+    """Whether the budgets are numbers of lies, of any size up to c_max."""
+    opening: int
+    """Rounds at the beginning in which all players read the same points."""
+    time_limit: float | None
+    """Of one game, in seconds."""
     objective: Plain
     objective_label: str
     assumptions: Plain
@@ -116,21 +128,26 @@ class Spec:
             "seed": seed,
             "T": T,
             "threat": "weak" if is_clean else adversary.threat,
-            "C": 0.0 if is_clean else budget,
+            "C": 0.0 if is_clean or self.is_counted else budget,
             "c_max": self.c_max,
             "noise_std": self.noise_std,
             "objective": dict(self.objective),
-            "assumptions": dict(self.assumptions),
-            "algorithm": algorithm.table(budget),
+            "assumptions": {**self.assumptions, **algorithm.assumptions},
+            "algorithm": algorithm.table(budget, is_counted=self.is_counted),
             "adversary": dict(adversary.plain),
         }
+        if self.is_counted and not is_clean:
+            game["n_lies"] = budget
+        if self.opening:
+            game["opening"] = self.opening
         labels = {
             "experiment": self.name,
             "algorithm": algorithm.label,
             "adversary": adversary.label,
             "objective": self.objective_label,
         }
-        return Run(key_of(game), labels, game, self.folders if guests_in(game) else ())
+        folders = self.folders if guests_in(game) else ()
+        return Run(key_of(game), labels, game, folders, self.time_limit)
 
 
 def key_of(game: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """What a spec can name: kernels, objectives, adversaries and players. A new kind is one more line."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +18,8 @@ from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Kernel, Linear, Matern, Scale, SquaredExponential
+from unbribable.rivals import __all__ as names_of_rivals
+from unbribable.rivals.practice import practical_beta
 from unbribable.runs import fields, places
 from unbribable.runs.fields import Field, Fields, Plain, read_table
 from unbribable.runs.own import is_own
@@ -186,8 +189,9 @@ def build_environment(game: Plain, objective: Objective, assumptions: Assumption
         noise_std=game["noise_std"],
         adversary=ADVERSARY.build(game["adversary"], known),
         C=game["C"],
-        c_max={"max": None, "inf": math.inf}.get(game["c_max"], game["c_max"]),
+        c_max={"max": objective.B0, "inf": math.inf}.get(game["c_max"], game["c_max"]),
         threat=game["threat"],
+        n_lies=game.get("n_lies"),
     )
 
 
@@ -204,19 +208,40 @@ class SqrtLog:
         return self.scale * math.sqrt(math.log(t))
 
 
-_SQRT_LOG = {
-    "kind": Field(partial(checks.choice, allowed=("sqrt_log",))),
-    "scale": Field(partial(checks.real, above=0.0)),
-}
+@dataclass(frozen=True)
+class Practical:
+    """The width that rivals without a proof play with, counted from the end of the opening."""
+
+    n_init: int
+
+    def __call__(self, t: int) -> float:
+        return practical_beta(t - 1 - self.n_init)
+
+
+BETA = Role(object, {"sqrt_log": SqrtLog, "practical": Practical}, _SIMPLE)
 
 
 def _read_beta(path: str, raw: Any) -> float | dict[str, Any]:
-    """A number, or {kind = "sqrt_log", scale = 0.5}: scale * sqrt(ln t)."""
-    return read_table(path, raw, _SQRT_LOG) if isinstance(raw, dict) else checks.real(path, raw)
+    """A number, or a table such as {kind = "sqrt_log", scale = 0.5}: scale * sqrt(ln t)."""
+    return BETA.read(path, raw) if isinstance(raw, Mapping) else checks.real(path, raw)
 
 
 def _build_beta(plain: Any, known: Plain) -> Any:
-    return SqrtLog(plain["scale"]) if isinstance(plain, dict) else plain
+    return BETA.build(plain, known) if isinstance(plain, Mapping) else plain
+
+
+def _or_share_of(name: str, whole: Callable[[Plain], float], **words: Any) -> Field:
+    """A number, or a table such as {share_of_C = 0.3}, where the whole is known only in the game."""
+    key = f"share_of_{name}"
+    table = {key: Field(partial(checks.real, at_least=0.0))}
+
+    def read(path: str, raw: Any) -> float | dict[str, Any]:
+        return read_table(path, raw, table) if isinstance(raw, Mapping) else checks.real(path, raw)
+
+    def build(plain: Any, known: Plain) -> Any:
+        return plain[key] * whole(known) if isinstance(plain, Mapping) else plain
+
+    return Field(read, build=build, **words)
 
 
 PLAYER = Role(
@@ -231,21 +256,26 @@ PLAYER = Role(
         **_SIMPLE,
         "beta": Field(_read_beta, build=_build_beta),
         "share": Field(checks.real, left_out=1.0),
-        "trust": Field(checks.real, left_out=0.0),
+        "trust": _or_share_of("C", lambda known: float(known["C"]), left_out=0.0),
+        "unit": _or_share_of("c_max", lambda known: float(known["assumptions"].c_max)),
         ("LayeredGPUCB", "with_all"): Field(fields.truth, left_out=False),
     },
     supplied=("domain", "assumptions", "C", "T", "seed"),
     given=("domain", "assumptions"),
-    offered=("C", "T", "seed"),
+    offered=("C", "T", "seed", "n_lies"),
     keywords=Options,
+    short={name: f"unbribable.rivals:{name}" for name in names_of_rivals},
 )
 
 
-def build_player(plain: Plain, domain: Grid, assumptions: Assumptions, T: int, seed: int) -> Any:
+def build_player(plain: Plain, domain: Grid, assumptions: Assumptions, T: int | None, seed: int) -> Any:
     """The player that a table describes, with its own stream of the seed."""
     is_guest = is_own(plain["kind"])
     secret = guest_seed(seed, "algorithm") if is_guest else stream(seed, "algorithm")
-    known = {"domain": domain, "assumptions": assumptions, "C": None, "T": T, "seed": secret}
+    told = {key: plain.get(key) for key in ("C", "n_lies")}
+    if plain["kind"] == "LayeredGPUCB" and told["C"] is not None:
+        T = None  # told C, it has no horizon
+    known = {"domain": domain, "assumptions": assumptions, **told, "T": T, "seed": secret}
     player = PLAYER.build(plain, known)
     check_player(player)
     if not is_guest:

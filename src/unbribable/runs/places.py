@@ -10,7 +10,7 @@ from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats
 from unbribable.runs import fields
 from unbribable.runs.fields import Field, Plain, read_table
-from unbribable.runs.streams import stream
+from unbribable.runs.streams import generator, stream
 from unbribable.world.objectives import Objective
 
 # --- candidates --------------------------------------------------------------------------------
@@ -73,6 +73,20 @@ def per_axis(path: str, values: list[Any], d: int) -> list[Any]:
     if len(values) not in (1, d):
         raise ValueError(f"{path} must be one number, or one per axis ({d}), got {path}={values}")
     return values * d if len(values) == 1 else values
+
+
+def opened(X: Floats, n: int, seed: int) -> list[int]:
+    """The opening: candidates nearest to n scrambled Sobol points of their bounding box, by index."""
+    if n == 0:
+        return []
+    from scipy.stats import qmc  # here, since it is slow to import
+
+    low, high = X.min(axis=0), X.max(axis=0)
+    unit = (X - low) / np.where(high > low, high - low, 1.0)
+    sobol = qmc.Sobol(X.shape[1], rng=generator(seed, "opening"))
+    points = sobol.random_base2(math.ceil(math.log2(n)))[:n]
+    distances = np.linalg.norm(unit[None, :, :] - points[:, None, :], axis=2)
+    return [int(i) for i in distances.argmin(axis=1)]
 
 
 # --- targets and centres -----------------------------------------------------------------------

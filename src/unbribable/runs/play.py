@@ -1,6 +1,7 @@
 """One run to one file: what a worker does."""
 
 import importlib
+import time
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from unbribable.decision.algorithm import AssumptionsRefuted
 from unbribable.runs.fields import Plain
 from unbribable.runs.kinds import build_game
 from unbribable.runs.own import importable
+from unbribable.runs.places import opened
 from unbribable.runs.record import Record
 from unbribable.runs.simulate import simulate
 
@@ -39,18 +41,32 @@ def play(run: Plain) -> Record:
     """Play a run; meta["run"] of the record says where it belongs.
 
     Refuted assumptions are no warning here: meta["refuted"] keeps the round.
+
+    Raises:
+        TimeoutError: The game has taken longer than the run allows.
     """
-    game = run["game"]
+    game, limit, start = run["game"], run.get("time_limit"), time.monotonic()
+
+    def look(t: int) -> None:
+        if limit is not None and (seconds := time.monotonic() - start) > limit:
+            raise TimeoutError(
+                f"a game must end within time_limit={limit:g} s, got {seconds:.0f} s in round {t} of "
+                f"{game['T']}"
+            )
+
     with warnings.catch_warnings(), importable(run.get("folders", ())):
         warnings.simplefilter("ignore", AssumptionsRefuted)
-        record = simulate(*build_game(game), game["T"], game["seed"])
+        player, environment = build_game(game)
+        opening = opened(environment.objective.X, game.get("opening", 0), game["seed"])
+        record = simulate(player, environment, game["T"], game["seed"], opening=opening, on_round=look)
     return Record(record.columns, {**record.meta, "run": about(run)})
 
 
 def about(run: Plain) -> dict[str, Any]:
     """What groups a record: labels, budgets, horizon, seed and key."""
     game = run["game"]
-    budgets = {"C": game["C"], "C_assumed": game["algorithm"].get("C")}
+    told = game["algorithm"]
+    budgets = {"C": game.get("n_lies", game["C"]), "C_assumed": told.get("C", told.get("n_lies"))}
     return {**run["labels"], **budgets, "T": game["T"], "seed": game["seed"], "key": run["key"]}
 
 

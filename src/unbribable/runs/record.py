@@ -45,8 +45,10 @@ class Record:
 
     @property
     def instant_regret(self) -> Floats:
-        """f(x*) - f(x_t), (T,)."""
-        return np.asarray(self.meta["f_max"] - self.columns["f"])
+        """f(x*) - f(x_t), (T,); 0 in the opening, which nobody chose."""
+        regret = self.meta["f_max"] - self.columns["f"]
+        regret[: self.meta.get("opening", 0)] = 0.0
+        return np.asarray(regret)
 
     @property
     def cumulative_regret(self) -> Floats:
@@ -57,6 +59,11 @@ class Record:
     def simple_regret(self) -> float:
         """f(x*) - f of the point recommended at the end."""
         return float(self.meta["f_max"] - self.meta["f_recommended"])
+
+    @property
+    def simple_regret_of_best_reading(self) -> float:
+        """The same of the point with the largest reading, which is what one takes without a model."""
+        return float(self.meta["f_max"] - self.columns["f"][np.argmax(self.columns["y_tilde"])])
 
     @property
     def spent(self) -> Floats:

@@ -25,9 +25,12 @@ def replayed(record: Record, game: dict[str, Any], t: int) -> tuple[Any, Objecti
     domain = Grid(objective.X)
     player = build_player(game["algorithm"], domain, assumptions, game["T"], game["seed"])
     index, y = record.columns["index"], record.columns["y_tilde"]
+    opened = min(t, record.meta.get("opening", 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # refuted assumptions: the record has the round
-        for k in range(t):
+        for k in range(opened):
+            player.tell(x=domain.points[index[k]], y=float(y[k]))
+        for k in range(opened, t):
             query = player.ask()
             if query.index != index[k]:
                 raise ValueError(

@@ -6,7 +6,7 @@ A kind is a word of ours or the import path of a guest; both are read and built 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unbribable.model import checks
@@ -32,10 +32,17 @@ class Role:
     """What a guest is given by keyword, if its signature names it and its table does not have it."""
     keywords: Callable[..., Any] | None = None
     """Whose parameters the `**keywords` of our classes stand for."""
+    short: Mapping[str, str] = field(default_factory=dict)
+    """Word -> import path of a guest that comes with the package."""
 
     def names(self, kind: str, parameter: str) -> bool:
         """Whether the signature of a kind names this parameter."""
         return parameter in inspect.signature(self._function(kind)).parameters
+
+    def needs(self, kind: str, parameter: str) -> bool:
+        """Whether it names it without a default."""
+        found = inspect.signature(self._function(kind)).parameters.get(parameter)
+        return found is not None and found.default is found.empty
 
     def read(self, path: str, raw: Any, common: Fields | None = None) -> dict[str, Any]:
         """A table, checked as far as that is possible without building the object.
@@ -45,16 +52,17 @@ class Role:
             raw: The table.
             common: Keys that are not for the constructor, whatever the kind.
         """
-        words = ", ".join(repr(kind) for kind in self.kinds)
+        words = ", ".join(repr(kind) for kind in (*self.kinds, *self.short))
         if not isinstance(raw, Mapping):
             raise TypeError(f"{path} must be a table with a kind ({words}), got {path}={raw!r}")
         if "kind" not in raw:
             raise ValueError(f"{path}.kind must be one of {words}, or module:Name, got none")
         common, kind, rest = common or {}, raw["kind"], _without_kind(raw)
+        kind = self.short.get(kind, kind) if isinstance(kind, str) else kind
         if is_own(kind):
             ours = {key: rest.pop(key) for key in common if key in rest}
             return {"kind": kind, **read_table(path, ours, common), **self._guest(path, kind, rest)}
-        checks.choice(f"{path}.kind", kind, (*self.kinds, "module:Name of your own"))
+        checks.choice(f"{path}.kind", kind, (*self.kinds, *self.short, "module:Name of your own"))
         keys = {field.key: field for field in self._fields(kind).values()}
         return {"kind": kind, **read_table(path, rest, {**common, **keys})}
 
@@ -69,12 +77,14 @@ class Role:
         if is_own(kind):
             names, given = self.offered, [known[name] for name in self.given]
         else:
-            for name, field in self._fields(kind).items():
-                value = words.pop(field.key) if field.key in words else field.left_out
-                with blamed(field.key, value):
-                    words[name] = field.build(value, known)
+            for name, how in self._fields(kind).items():
+                value = words.pop(how.key) if how.key in words else how.left_out
+                with blamed(how.key, value):
+                    words[name] = how.build(value, known)
         parameters = inspect.signature(function).parameters
-        words |= {key: known[key] for key in names if key in parameters and key not in words}
+        for key in (key for key in names if key in parameters and key not in words):
+            if known[key] is not None or parameters[key].default is parameters[key].empty:
+                words[key] = known[key]
         try:
             made = function(*given, **words)
         except (TypeError, ValueError) as error:
@@ -98,11 +108,11 @@ class Role:
         found = {}
         for name, parameter in parameters.items():
             names = ((kind, name), name, parameter.annotation)
-            field = next((self.fields[one] for one in names if one in self.fields), None)
-            if field is not None and name not in self.supplied:
+            how = next((self.fields[one] for one in names if one in self.fields), None)
+            if how is not None and name not in self.supplied:
                 has_default = parameter.default is not parameter.empty
-                default = parameter.default if has_default else field.default
-                found[name] = replace(field, default=default, key=field.key or name)
+                default = parameter.default if has_default else how.default
+                found[name] = replace(how, default=default, key=how.key or name)
         return found
 
     def _guest(self, path: str, kind: str, raw: dict[str, Any]) -> dict[str, Any]:

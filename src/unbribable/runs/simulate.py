@@ -1,9 +1,10 @@
 """Play one game: the only place where player and world meet."""
 
+import inspect
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from unbribable.model.checks import Floats
 from unbribable.runs.record import FORMAT, Record
 from unbribable.runs.streams import generator
 from unbribable.theory.budgets import Budget
+from unbribable.world.adversaries import Observation
 from unbribable.world.environment import Environment
 
 _BELIEF = ("mu", "sigma", "width", "ucb", "lower", "upper")
@@ -29,6 +31,7 @@ def simulate(
     T: int,
     seed: int,
     *,
+    opening: Sequence[int] = (),
     on_round: Callable[[int], None] | None = None,
 ) -> Record:
     """Play T rounds and return the record.
@@ -43,11 +46,13 @@ def simulate(
         environment: The world; it is reset.
         T: Rounds.
         seed: Of noise and adversary.
+        opening: Candidates that are read in the first rounds, whoever plays. They are nobody's choice
+            and no regret. The player learns of them by `tell(x=..., y=...)`.
         on_round: Called with the round after each of them.
     """
     T = checks.integer("T", T, at_least=1)
     environment.reset(generator(seed, "noise"), generator(seed, "adversary"))
-    _check(player, environment)
+    _check(player, environment, opening, T)
     X = environment.objective.X
     details = details_of(player)
     labels = list(details.instances)
@@ -56,22 +61,16 @@ def simulate(
     index, instance, maximisers = [], [], []
     for t in range(1, T + 1):
         start = time.perf_counter()
-        if environment.threat == "weak":
-            proposal = player.propose()
-            _check_round(proposal.t, t)
-            environment.face(proposal.indices, proposal.probabilities, proposal.instances)
-        query = player.ask()
-        _check_round(query.t, t)
-        i = _index(query, X)
-        if environment.threat == "strong":
-            environment.face(np.array([i]), np.ones(1), (query.instance,))
-        told = environment.answer(i, query.instance)
-        player.tell(query, told.y_tilde)
+        if t <= len(opening):
+            query, told = _opened(player, environment, t, int(opening[t - 1]))
+        else:
+            query, told = _played(player, environment, t)
         seconds = time.perf_counter() - start
         truth = told.f, told.noise, told.c, told.y_tilde, told.charge
         belief = query.mu, query.sigma, query.width, query.ucb
         rows.append((*truth, *belief, query.mu - query.width, query.mu + query.width, seconds))
-        index.append(i)
+        assert query.index is not None
+        index.append(query.index)
         instance.append(_position(query.instance, labels))
         if details.maximisers is not None:
             maximisers.append(details_of(player).maximisers)
@@ -86,7 +85,33 @@ def simulate(
     if details.maximisers is not None:
         columns["maximisers"] = np.array(maximisers)
     largest = float(np.abs(columns["charge" if environment.n_lies is None else "c"]).max())
-    return Record(columns, _meta(player, environment, T, seed, held, largest))
+    meta = _meta(player, environment, T, seed, held, largest)
+    return Record(columns, {**meta, **({"opening": len(opening)} if len(opening) else {})})
+
+
+def _played(player: Player, environment: Environment, t: int) -> tuple[Query, Observation]:
+    """A round of the player's own."""
+    if environment.threat == "weak":
+        proposal = player.propose()
+        _check_round(proposal.t, t)
+        environment.face(proposal.indices, proposal.probabilities, proposal.instances)
+    query = player.ask()
+    _check_round(query.t, t)
+    i = _index(query, environment.objective.X)
+    if environment.threat == "strong":
+        environment.face(np.array([i]), np.ones(1), (query.instance,))
+    told = environment.answer(i, query.instance)
+    player.tell(query, told.y_tilde)
+    return query, told
+
+
+def _opened(player: Any, environment: Environment, t: int, i: int) -> tuple[Query, Observation]:
+    """A round of the opening."""
+    x = environment.objective.X[i]
+    environment.face(np.array([i]), np.ones(1), (None,))
+    told = environment.answer(i)
+    player.tell(x=x, y=told.y_tilde)
+    return Query(t, x, x, i, None), told
 
 
 class _Held:
@@ -140,9 +165,15 @@ def is_promised(budget: Budget, meta: Mapping[str, Any], largest: float) -> bool
     )
 
 
-def _check(player: Player, environment: Environment) -> None:
-    """Refuse what is no player, or on other candidates."""
+def _check(player: Player, environment: Environment, opening: Sequence[int], T: int) -> None:
+    """Refuse what is no player, or on other candidates, or has no use for the opening."""
     check_player(player)
+    if len(opening) >= T:
+        raise ValueError(f"an opening must leave rounds to play, got {len(opening)} of T={T}")
+    if len(opening) and "x" not in inspect.signature(player.tell).parameters:
+        raise TypeError(
+            f"a player must have tell(x=..., y=...) to be given an opening, got {type(player).__name__}"
+        )
     bounds, n = player.bounds(), len(environment.objective.X)
     if bounds is not None and any(np.shape(bound) != (n,) for bound in bounds):
         shapes = [np.shape(bound) for bound in bounds]

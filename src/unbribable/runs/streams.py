@@ -4,7 +4,7 @@ import numpy as np
 
 from unbribable.model import checks
 
-STREAMS = {"objective": 0, "noise": 1, "adversary": 2, "algorithm": 3}
+STREAMS = {"objective": 0, "noise": 1, "adversary": 2, "algorithm": 3, "opening": 4}
 
 
 def stream(seed: int, name: str) -> np.random.SeedSequence:
