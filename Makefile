@@ -10,7 +10,7 @@ demo: .venv/.installed
 test: .venv/.installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m "not long"
 
-# Coverage of what is guaranteed, over hundreds of games.
+# Coverage of the guarantees over hundreds of games, killed processes, the longest examples.
 test-long: .venv/.installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m long
 

@@ -356,6 +356,7 @@ def test_caution_covers_a_peak_that_was_not_read() -> None:
     assert fitting.likely.B0 < need < fitting.cautious(U, y).B0
 
 
+@pytest.mark.long
 def test_the_cautious_noise_is_seldom_far_below_the_true_one_and_never_far_above() -> None:
     """All readings tell it, also those that a fit of the shape leaves out: 40 around the maximum."""
     ratios = []

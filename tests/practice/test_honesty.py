@@ -172,6 +172,7 @@ def test_where_the_bounds_leave_no_value_the_corruption_is_said_in_the_users_uni
 # --- true ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "lies"),
     [
@@ -215,6 +216,7 @@ def test_where_the_assumptions_hold_so_does_the_answer(
         assert run.regret_bound < 3.0, "and says something"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("noise_std", "n_max"), [(0.0, 0), (0.1, 4)])
 def test_few_honest_readings_are_called_suspicious(noise_std: float, n_max: int) -> None:
     """Of 2 x 24; without noise none, although the readings crowd at the maximum."""
@@ -458,6 +460,7 @@ def test_readings_are_scored_by_what_is_most_likely() -> None:
     assert sum(suspect.is_flagged for suspect in cautious) > 1
 
 
+@pytest.mark.long
 def test_a_narrow_peak_that_was_not_read_is_mostly_within_the_certificate() -> None:
     """In none of these runs if the most likely model decides. Nobody can be sure of what is unseen."""
 

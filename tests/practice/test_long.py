@@ -46,6 +46,7 @@ def engine_of(name: str, n: int) -> Engine:
     return engine
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PLANS)
 def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None:
     """One that was asked for advice all the way against one that wakes up at the end."""

@@ -61,6 +61,7 @@ def game(f: Any, d: int, seed: int) -> Game:
     return Game(ub.maximize(told, domain, N_ROUNDS, seed=seed), f, tuple(lied))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("f", "d"), [(hills, 1), (ridges, 2)], ids=["one coordinate", "two"])
 def test_a_tenth_of_lies_does_not_spoil_the_answer_and_is_found_out(f: Any, d: int) -> None:
     games = [game(f, d, seed) for seed in SEEDS]

@@ -239,6 +239,7 @@ def failures(told: float, spent: float, n_games: int, *, asks_about: float | Non
     return failed
 
 
+@pytest.mark.long
 def test_its_bounds_hold_under_a_strong_adversary_within_the_budget_alone() -> None:
     assert not is_too_often(failures(3.0, 3.0, 60), 60, KNOWN.delta)
     assert is_too_often(failures(0.3, 6.0, 30), 30, KNOWN.delta)

@@ -136,6 +136,7 @@ def shifts(strategy: Strategy, C: float, cap: float, n_epochs: int, delta: float
     return n_beyond, n_beyond_mean
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_lies_committed_before_the_draw_stay_within_the_shift(strategy: str) -> None:
     n_beyond_mean = 0

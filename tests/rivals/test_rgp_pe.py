@@ -244,6 +244,7 @@ def failures(told: float, spent: float, n_games: int, T: int = 120, **words: Any
     return failed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [{}, {"width": "lemma", "noise": "paper"}, {"width": "paper"}, {"order": "random"}],

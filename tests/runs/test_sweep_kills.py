@@ -82,6 +82,7 @@ def is_gone(process):
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.long
 def test_a_killed_worker_and_a_killed_driver_cost_nothing(spec, tmp_path):
     out = tmp_path / "killed"
     driver = start(spec, out, "--workers", "2")
