@@ -4,13 +4,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.decision.hindsight import RegretCertificate
 from unbribable.decision.player import Player
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.decision.price import Price
 from unbribable.decision.proposal import Proposal, Query, Reading
-from unbribable.decision.recommend import Recommendation, RegretCertificate
+from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.model.box import Box
 from unbribable.model.dimensions import Choice, Real, Whole

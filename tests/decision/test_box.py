@@ -351,7 +351,7 @@ def test_what_lies_between_the_candidates_is_reported_beside_the_certificate(nam
         exact = ASSUMED.B * np.sqrt(2.0 - 2.0 * k_half)
         assert 0.9 * exact <= best.between_candidates <= exact
         assert f"f may be higher by about another {best.between_candidates:.4g}" in (best.guarantee)
-        assert f"no one of {algorithm.candidates.n} candidates is better" in best.guarantee
+        assert f"none of the {algorithm.candidates.n} candidates is better" in best.guarantee
         assert f"by more than {best.regret_bound:.4g}." in best.guarantee
         assert algorithm.summary()["recommendation"]["between_candidates"] == best.between_candidates
         tell_foreign(algorithm, k)

@@ -18,13 +18,28 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_site" not in path.parts)
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
 BLOCK = re.compile(r"^```(?:\{run\} )?(python|sh)\n(?::\w+:.*\n)*(.*?)^```$", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"\n\n```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def blocks(path):
-    """Line number, language and text of every block that runs, in order."""
+    """Line number, language and text of every block that runs, and what it is shown to print."""
     text = path.read_text(encoding="utf-8")
-    found = BLOCK.finditer(text)
-    return [(text.count("\n", 0, match.start(2)), match.group(1), match.group(2)) for match in found]
+    found = []
+    for match in BLOCK.finditer(text):
+        shown = PRINTED.match(text, match.end())
+        line = text.count("\n", 0, match.start(2))
+        found.append((line, match.group(1), match.group(2), shown and shown.group(1)))
+    return found
+
+
+def is_printed(shown, printed):
+    """Whether that was printed, or begins so where it ends in dots; numbers up to rounding."""
+    shown = shown.removesuffix(" ...")
+    numbers = [float(each) for each in NUMBER.findall(shown)]
+    found = [float(each) for each in NUMBER.findall(printed)]
+    says = NUMBER.sub("#", printed).startswith(NUMBER.sub("#", shown))
+    return says and found[: len(numbers)] == pytest.approx(numbers, rel=0.05, abs=0.01)
 
 
 def name_of(path):
@@ -36,7 +51,7 @@ def test_every_block_of_a_document_runs(path, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     namespace = {"__name__": "document"}
-    for line, language, block in blocks(path):
+    for line, language, block, shown in blocks(path):
         if language == "sh":
             done = subprocess.run(
                 ["sh", "-eu", "-c", block], capture_output=True, text=True, timeout=120
@@ -44,8 +59,9 @@ def test_every_block_of_a_document_runs(path, monkeypatch, tmp_path):
             assert done.returncode == 0, f"{path.name}:{line}: {done.stderr}"
             continue
         code = compile("\n" * line + block, str(path), "exec")  # so that a traceback names the line
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, namespace)
+        assert shown is None or is_printed(shown, printed.getvalue()), printed.getvalue()
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)

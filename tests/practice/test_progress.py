@@ -8,6 +8,7 @@ import pytest
 
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, Scripted, assert_same_run
+from unbribable.decision.words import plus_minus
 from unbribable.practice.progress import in_a_line
 
 pytestmark = pytest.mark.usefixtures("wide")
@@ -113,20 +114,23 @@ def test_without_rich_a_terminal_stays_quiet(
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_line_says_interval_suspects_and_time() -> None:
+def test_the_line_says_estimate_worst_case_suspects_and_time() -> None:
     run = ub.maximize(Scripted(script={4: 1e6}), BOX, 10, seed=0)
     found = re.fullmatch(
-        r"f\(x\) in \((\S+), (\S+)\) · (\d+) suspicious · (\d+\.\d{3}) s/ask",
+        r"(\S+ \+- \S+), worst \((\S+), (\S+)\) · (\d+) suspicious · (\d+\.\d{3}) s/ask",
         in_a_line(run),
     )
     assert found is not None
     assert run.lower is not None
     assert run.upper is not None
-    assert float(found[1]) == pytest.approx(run.lower, rel=1e-3)
-    assert float(found[2]) == pytest.approx(run.upper, rel=1e-3)
-    assert int(found[3]) == run.n_suspects >= 1
+    assert run.estimate is not None
+    assert run.estimate_sd is not None
+    assert found[1] == plus_minus(run.estimate, run.estimate_sd)
+    assert float(found[2]) == pytest.approx(run.lower, rel=1e-3)
+    assert float(found[3]) == pytest.approx(run.upper, rel=1e-3)
+    assert int(found[4]) == run.n_suspects >= 1
     assert run.seconds_per_ask is not None
-    assert float(found[4]) == pytest.approx(run.seconds_per_ask, abs=6e-4)
+    assert float(found[5]) == pytest.approx(run.seconds_per_ask, abs=6e-4)
 
 
 def test_the_line_of_a_result_that_never_asked_says_no_time() -> None:

@@ -6,21 +6,15 @@ from dataclasses import replace
 from typing import Any, Self
 
 from unbribable.decision.draws import Seed
+from unbribable.decision.estimate import recommend
+from unbribable.decision.hindsight import RegretCertificate, regret_certificate
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import Learning
 from unbribable.decision.player import Bounds, Details
 from unbribable.decision.policy import Policy
 from unbribable.decision.price import Price, price
 from unbribable.decision.proposal import Proposal, Query, Reading
-from unbribable.decision.recommend import (
-    Recommendation,
-    RegretCertificate,
-    claim,
-    recommend,
-    refutation,
-    regret_certificate,
-    trusted,
-)
+from unbribable.decision.recommend import Recommendation, claim, refutation, trusted
 from unbribable.decision.saving import check_state, load, saved
 from unbribable.decision.search import Search, search_on
 from unbribable.decision.summary import details, summary
@@ -283,7 +277,7 @@ class Algorithm:
         x: Any = None,
         units: Units = MODEL_UNITS,
     ) -> Recommendation:
-        """The point to use, with a certificate on its simple regret.
+        """The point to use, the value to expect there, and a certificate on its simple regret.
 
         Args:
             threat: "none", "weak" or "strong"; the algorithm's own by default.
@@ -293,7 +287,7 @@ class Algorithm:
             x: Instead: a candidate of the user's own choice; interval and certificate hold for any.
             units: In which to say everything.
         """
-        return recommend(self, threat=threat, C=C, rule=rule, x=x, units=units)
+        return recommend(self, units, threat=threat, C=C, rule=rule, x=x)
 
     def regret_certificate(
         self, *, threat: str | None = None, C: float | None = None
@@ -304,13 +298,14 @@ class Algorithm:
         """
         return regret_certificate(self, threat=threat, C=C)
 
-    def price(self, eps: float, x: Any = None, *, units: Units = MODEL_UNITS) -> Price:
+    def price(self, eps: float | None = None, x: Any = None, *, units: Units = MODEL_UNITS) -> Price:
         """How much lying it takes before another candidate can be better than x by more than eps (ours).
 
         Against any adversary, whatever corruption the algorithm was built for. Changes nothing.
 
         Args:
-            eps: By how much another one may be better, >= 0.
+            eps: By how much another one may be better, >= 0. If None, the smallest of 5, 10, 20 and 50 %
+                of the range of the readings not flagged for which a price is established.
             x: A candidate; the recommended one if None.
             units: In which to give eps, and to say everything.
         """

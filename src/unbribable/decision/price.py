@@ -1,7 +1,7 @@
 """What it would have taken to bribe an algorithm."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,12 @@ from unbribable.theory.price import price as proven_price
 if TYPE_CHECKING:
     from unbribable.decision.algorithm import Algorithm
 
+SHARES = (0.05, 0.1, 0.2, 0.5)
+"""Shares of the range of the readings that look honest: the eps to ask a price for, by default."""
+
+ROUNDS = ("round", 1)
+"""What a round is called, and the number of the first one."""
+
 
 @dataclass(frozen=True, eq=False)
 class Price:
@@ -26,9 +32,12 @@ class Price:
     x: Floats
     """The point in question."""
     index: int
-    eps: float
+    eps: float | None
+    """None where nothing is guaranteed and no eps was given."""
     words: str
     """What is certain, or why nothing is."""
+    sentence: str
+    """The first sentence of that, which says it plainly."""
     value: float | None = None
     """If the lies total at most that and none exceeds c_max, no candidate is better by more than eps.
     math.inf: none is, however many readings are lies. None: open even without lies, or no guarantee."""
@@ -44,10 +53,36 @@ class Price:
     lies: dict[int, float] = field(default_factory=dict)
     """Round -> what the cheapest bribe would add to its reading."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-able data, without the point; None for what has no limit."""
+        plain = {name: value for name, value in asdict(self).items() if name not in ("x", "index")}
+        plain = {name: None if value == math.inf else value for name, value in plain.items()}
+        return {**plain, "lies": {str(t): lie for t, lie in self.lies.items()}}
 
-def price(algorithm: "Algorithm", eps: float, x: Any, units: Units) -> Price:
-    """`Algorithm.price`: of the instance that holds every reading, or of the top layer."""
-    eps = checks.real("eps", eps, at_least=0.0)
+
+def price(
+    algorithm: "Algorithm",
+    eps: float | None,
+    x: Any,
+    units: Units,
+    *,
+    spread: float | None = None,
+    supposed: str = "",
+    counted: tuple[str, int] = ROUNDS,
+) -> Price:
+    """`Algorithm.price`: of the instance that holds every reading, or of the top layer.
+
+    Args:
+        algorithm: With its readings.
+        eps: By how much another candidate may be better; if None, the smallest of SHARES for which a
+            price is established.
+        x: A candidate; the recommended one if None.
+        units: In which to give eps, and to say everything.
+        spread: Range of the readings that look honest, in these units; found out here if None.
+        supposed: What it supposes besides the assumptions, as a clause.
+        counted: What a round is called, and the number of the first one.
+    """
+    eps = None if eps is None else checks.real("eps", eps, at_least=0.0)
     guarantee, bounds = trusted(algorithm)
     candidates, policy = algorithm.search.candidates, algorithm.policy
     i = best_now(bounds) if x is None else candidates.at(x)
@@ -63,14 +98,25 @@ def price(algorithm: "Algorithm", eps: float, x: Any, units: Units) -> Price:
     elif void is None and source is None:
         void = f"No price yet: it would rest on the readings of {label}, which has none."
     if void is not None or source is None:
-        return Price(point, i, eps, void or "")
+        return Price(point, i, eps, void or "", void or "")
+    if spread is None:
+        spread = units.scale * _spread(algorithm)
+    by = ""
+    if eps is None:
+        least = units.scale * proven_price(source.differences, source.noise, 0.0, source.cap).least_eps
+        share = next((share for share in SHARES if share * spread >= least), SHARES[-1])
+        eps, by = share * spread, f"{100.0 * share:g} % of the range read"
     found = proven_price(source.differences, source.noise, eps / units.scale, source.cap)
     bribe, lies = _bribe(algorithm, instance, source.cap, units)
+    lies = {t - 1 + counted[1]: lie for t, lie in lies.items()}
     probability = 1.0 - policy.budgets[label].delta
+    sure = f"with probability at least {probability:.4g}" + (f" {supposed}" if supposed else "")
+    sentence, more = _words(algorithm, found, (f"{eps:.4g}", by), units, sure, spread)
     words = [
-        _words(algorithm, found, eps, units, probability),
+        sentence,
+        more,
         _condition(guarantee.condition),
-        _bribe_words(bribe, lies, instance, eps, units),
+        _bribe_words(bribe, lies, instance, eps, units, counted[0]),
         "" if policy.holds_all else _share_words(instance),
     ]
     return Price(
@@ -78,6 +124,7 @@ def price(algorithm: "Algorithm", eps: float, x: Any, units: Units) -> Price:
         i,
         eps,
         " ".join(filter(None, words)),
+        sentence,
         None if found.value is None else units.scale * found.value,
         None if found.without_cap is None else units.scale * found.without_cap,
         units.scale * found.least_eps,
@@ -112,48 +159,58 @@ def _bribe(
     return bribe, lies
 
 
-def _words(algorithm: "Algorithm", found: Proven, eps: float, units: Units, probability: float) -> str:
-    """What is certain, and with which probability."""
+def _words(
+    algorithm: "Algorithm",
+    found: Proven,
+    eps: tuple[str, str],
+    units: Units,
+    sure: str,
+    spread: float,
+) -> tuple[str, str]:
+    """What is certain, and with which probability, in a sentence; and what else there is to say."""
     search = algorithm.search
+    by = f"{eps[0]} ({eps[1]})" if eps[1] else eps[0]
     where = search.regret_words(units.scale * search.gap(algorithm.assumptions))
     other = "another point" if not where[1] else f"another of the {search.candidates.n} candidates"
     cap = units.scale * algorithm.assumptions.c_max
     if found.rival is None:
-        return "There is no other point that could be better."
+        return "There is no other point that could be better.", ""
     if found.value is None or found.without_cap is None:
         return (
-            f"Whether {other} is better by more than {eps:.4g} is open even if nobody lied: noise and "
+            f"Whether {other} is better by more than {by} is open even if nobody lied: noise and "
             f"too few readings leave {units.scale * found.least_eps:.4g} open."
-        )
-    sure, without_cap = f"(with probability at least {probability:.4g})", units.scale * found.without_cap
-    if math.isinf(found.value):
-        words = (
+        ), ""
+    by = ", ".join(filter(None, eps))
+    value, without_cap, more = units.scale * found.value, units.scale * found.without_cap, ""
+    if math.isinf(value):
+        sentence = (
             f"Even if every reading were off by as much as {cap:.4g} (c_max), {other} could not be "
-            f"better by more than {eps:.4g} {sure}."
+            f"better by more than {by} ({sure})."
         )
         if math.isfinite(without_cap):
-            words += (
-                f" This rests on that cap: without it, lies totalling {without_cap:.4g} leave it open."
-            )
-        return words + where[1]
-    words = (
-        f"Lies totalling less than {units.scale * found.value:.4g}"
-        f"{_in_readings(algorithm, found.value)} could not have made {other} better by more than "
-        f"{eps:.4g} {sure}."
+            more = f"This rests on that cap: without it, lies totalling {without_cap:.4g} leave it open."
+        return sentence, more + where[1]
+    sentence = (
+        f"Lies totalling less than {value:.4g}{_in_readings(value, spread)} could not have made {other} "
+        f"better by more than {by} ({sure})."
     )
     if math.isfinite(cap):
-        words += (
-            f" No single lie is taken to exceed {cap:.4g} (c_max); if one may have any size: less than "
+        more = (
+            f"No single lie is taken to exceed {cap:.4g} (c_max); if one may have any size: less than "
             f"{without_cap:.4g}."
         )
-    return words + where[1]
+    return sentence, more + where[1]
 
 
-def _in_readings(algorithm: "Algorithm", value: float) -> str:
-    """The price as a number of wholly wrong readings, in brackets."""
+def _spread(algorithm: "Algorithm") -> float:
+    """The range of the readings that are not flagged, in model units."""
     flagged = {suspect.t for suspect in algorithm.suspects(flagged_only=True)}
     values = [reading.y for reading in algorithm.journal.readings if reading.t not in flagged]
-    spread = max(values, default=0.0) - min(values, default=0.0)
+    return max(values, default=0.0) - min(values, default=0.0)
+
+
+def _in_readings(value: float, spread: float) -> str:
+    """The price as a number of wholly wrong readings, in brackets."""
     if spread <= 0.0:
         return ""
     n = value / spread
@@ -163,7 +220,7 @@ def _in_readings(algorithm: "Algorithm", value: float) -> str:
 
 
 def _bribe_words(
-    bribe: Bribe | None, lies: dict[int, float], instance: Instance, eps: float, units: Units
+    bribe: Bribe | None, lies: dict[int, float], instance: Instance, eps: float, units: Units, name: str
 ) -> str:
     """The cheapest bribe, where the point that it lifts is not as good as the first one anyway."""
     if bribe is None or bribe.rival is None:
@@ -173,7 +230,7 @@ def _bribe_words(
     if units.scale * float(instance.mu[bribe.winner] - instance.mu[bribe.rival]) <= eps:
         return ""
     n, rounds = len(lies), ", ".join(map(str, list(lies)[:10])) + (", ..." if len(lies) > 10 else "")
-    which = f"{n} readings (rounds {rounds})" if n > 1 else f"the reading of round {rounds}"
+    which = f"{n} readings ({name}s {rounds})" if n > 1 else f"the reading of {name} {rounds}"
     return (
         f"Had {which} been told differently, by {units.scale * bribe.value:.4g} in all, another point "
         "would look best. In hindsight only: other values would have led to other points."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbribable.decision import words
 from unbribable.decision.levels import Believer
 from unbribable.decision.proposal import Reading
 from unbribable.decision.units import MODEL_UNITS, Units
@@ -52,6 +53,17 @@ class Guarantee:
         if self.cap < self.C:
             budget += f" and no single lie above {units.scale * self.cap:g}"
         return ", ".join(filter(None, [self.words.replace("{C}", budget), self.condition]))
+
+    def supposed(self, units: Units = MODEL_UNITS) -> str:
+        """What it supposes, in a short clause without "if"."""
+        if self.threat == "none":
+            words = "no reading is a lie"
+        else:
+            blind = ", told without knowing the draws," if self.threat == "weak" else ""
+            words = f"lies{blind} total at most {units.scale * self.C:.4g}"
+            if self.cap < self.C:
+                words += f" and none exceeds {units.scale * self.cap:.4g} (c_max)"
+        return " ".join(filter(None, [words, self.condition]))
 
     @property
     def waits(self) -> str:
@@ -149,6 +161,14 @@ class Recommendation:
     index: int
     params: dict[str, Any] | None = None
     """x by the names of a named space."""
+    estimate: float | None = None
+    """The value of f to expect there, by the readings that look honest. Not guaranteed."""
+    estimate_sd: float | None = None
+    """Its standard deviation, likewise."""
+    n_honest: int = 0
+    """Readings that the estimate rests on."""
+    caution: str = ""
+    """Why the estimate should not be relied on yet, in words; empty if nothing speaks against it."""
     lower: float | None = None
     """f(x) is at least that (where guaranteed). None if the readings contradict the assumptions."""
     upper: float | None = None
@@ -159,6 +179,10 @@ class Recommendation:
     probability: float | None = None
     """With which interval and certificate hold, at least; None where nothing is guaranteed."""
     threat: str = "none"
+    supposed: str = ""
+    """What interval and certificate suppose, in a short clause."""
+    is_wide: bool = False
+    """Whether the interval is wider than all readings that look honest together."""
     rule: str = "own"
     guarantee: str = "No guarantee."
     """The guarantee, or why there is none, in words."""
@@ -175,20 +199,30 @@ class Recommendation:
             return math.nan, math.nan
         return self.lower, self.upper
 
+    def __str__(self) -> str:
+        """The point, the value to expect there, the worst case, and what that supposes."""
+        lines = [f"use {words.point(self.x, self.params)}"]
+        if self.estimate is not None and self.estimate_sd is not None:
+            n = "the one reading" if self.n_honest == 1 else f"the {self.n_honest} readings"
+            which = f"{n} that look{'s' * (self.n_honest == 1)} honest"
+            expected = words.plus_minus(self.estimate, self.estimate_sd)
+            lines.append(f"  expected value: {expected} (an estimate from {which})")
+            lines += [f"  {self.caution}"] * bool(self.caution)
+        if self.lower is None:
+            lines.append("  worst case: no interval, since nothing is guaranteed")
+        elif self.probability is None:
+            lines.append(f"  worst case: {self.lower:.4g} to {self.upper:.4g}, not guaranteed")
+        else:
+            lines.append(
+                f"  worst case: {self.lower:.4g} to {self.upper:.4g} (with probability at least "
+                f"{self.probability:.4g} if {self.supposed})"
+            )
+        return "\n".join([*lines, *([f"  {WIDE}"] * self.is_wide)])
 
-@dataclass(frozen=True)
-class RegretCertificate:
-    """What is certain, in hindsight, about the regret of the rounds told so far."""
 
-    value: float | None
-    """R_T is at most that, compared with the best candidate; None where nothing is guaranteed."""
-    n_rounds: int
-    probability: float | None
-    threat: str
-    guarantee: str
-    between_candidates: float = 0.0
-    """On a Box: by how much more a round may fall short of the best point, which need not be a
-    candidate. An estimate; not in `value`."""
+WIDE = (
+    "This is wider than all readings that look honest together: too few rounds for a useful guarantee."
+)
 
 
 def threat_of(threat: str | None, default: str) -> str:
@@ -244,8 +278,14 @@ def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floa
     return None if void else bounds.cut, words + guarantee.waits
 
 
-def recommend(
-    algorithm: "Algorithm", *, threat: str | None, C: float | None, rule: str, x: Any, units: Units
+def certified(
+    algorithm: "Algorithm",
+    *,
+    threat: str | None = None,
+    C: float | None = None,
+    rule: str = "lcb",
+    x: Any = None,
+    units: Units = MODEL_UNITS,
 ) -> Recommendation:
     """`Algorithm.recommend`: a candidate, with its interval and certificate, in these units."""
     checks.choice("rule", rule, ("lcb", "paper"))
@@ -254,7 +294,7 @@ def recommend(
     if x is not None:
         rule, i = "given", search.candidates.at(x)
     elif rule == "paper":
-        i = _index(algorithm, best_when_chosen(algorithm.journal.readings, guarantee))
+        i = index_of(algorithm, best_when_chosen(algorithm.journal.readings, guarantee))
     else:  # the choice may use every reading, the interval not yet
         i = best_now(bounds)
     is_silent = algorithm.options.beta is not None or algorithm.journal.is_selected
@@ -273,15 +313,15 @@ def recommendation(
     levels: tuple[Level, ...],
     gap: float,
     units: Units,
-    where: tuple[str, str] = ("point of the domain", ""),
+    where: tuple[str, str] = ("no point of the domain", ""),
 ) -> Recommendation:
     """Candidate i with its interval and certificate, in these units; `where` as a search says it."""
     void = why_void(guarantee, bounds, units)
     certificate = None if void else units.scale * bounds.simple_regret(i)
     is_refuted = guarantee.is_refuted or bounds.is_refuted
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
-    words = void or (
-        f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, no "
+    said = void or (
+        f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, "
         f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}"
     )
     return Recommendation(
@@ -292,37 +332,16 @@ def recommendation(
         regret_bound=certificate,
         probability=None if void else guarantee.probability,
         threat=guarantee.threat,
+        supposed=guarantee.supposed(units),
         rule=rule,
-        guarantee=words + guarantee.waits,
+        guarantee=said + guarantee.waits,
         levels=tuple(level.in_units(units) for level in levels),
         between_candidates=gap,
     )
 
 
-def regret_certificate(
-    algorithm: "Algorithm", *, threat: str | None, C: float | None
-) -> RegretCertificate:
-    """`Algorithm.regret_certificate`: of the rounds whose points the user did not choose."""
-    guarantee, bounds = trusted(algorithm, threat, C)
-    readings = algorithm.journal.readings
-    played = [_index(algorithm, reading) for reading in readings if reading.chosen_by != "user"]
-    words, n, gap = (
-        why_void(guarantee, bounds),
-        len(played),
-        algorithm.search.gap(algorithm.assumptions),
-    )
-    value = None if words else bounds.regret(played)
-    probability = None if words else guarantee.probability
-    if words is None:
-        than, beyond = algorithm.search.hindsight_words(n, gap)
-        words = (
-            f"With probability at least {probability:.4g}, {guarantee.said()}, the regret of "
-            f"the {n} rounds told{than} is at most {value:.4g}.{beyond}"
-        )
-    return RegretCertificate(value, n, probability, guarantee.threat, words + guarantee.waits, gap)
-
-
-def _index(algorithm: "Algorithm", reading: Reading) -> int:
+def index_of(algorithm: "Algorithm", reading: Reading) -> int:
+    """The candidate that was read."""
     index = algorithm.search.index_of(reading.u)
     assert index is not None
     return index

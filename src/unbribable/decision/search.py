@@ -116,7 +116,7 @@ class Search(ABC):
 
     def regret_words(self, gap: float) -> tuple[str, str]:
         """Than what no better point exists, and a sentence about the points that are no candidates."""
-        return "point of the domain", ""
+        return "no point of the domain", ""
 
     def hindsight_words(self, n: int, gap: float) -> tuple[str, str]:
         """What n rounds were compared with, and a sentence about the rest of the domain."""
@@ -217,7 +217,7 @@ class BoxSearch(Search):
         return assumptions.B * self.candidates.discretisation(assumptions.kernel)
 
     def regret_words(self, gap: float) -> tuple[str, str]:
-        return f"one of {self.candidates.n} candidates", (
+        return f"none of the {self.candidates.n} candidates", (
             f" Between the candidates f may be higher by about another {gap:.4g}: an estimate, B "
             "times the largest kernel distance to a candidate that a search found."
         )

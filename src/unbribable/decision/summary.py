@@ -33,6 +33,8 @@ def summary(algorithm: "Algorithm") -> dict[str, Any]:
         "guarantee": best.guarantee,
         "recommendation": {
             "x": best.x.tolist(),
+            "estimate": best.estimate,
+            "estimate_sd": best.estimate_sd,
             "lower": best.lower,
             "upper": best.upper,
             "regret_bound": best.regret_bound,

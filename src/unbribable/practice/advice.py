@@ -3,8 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from unbribable.decision.recommend import Recommendation
+from unbribable.decision.estimate import expected
+from unbribable.decision.price import ROUNDS, Price
+from unbribable.decision.price import price as algorithm_price
+from unbribable.decision.recommend import Recommendation, certified
 from unbribable.decision.suspects import FLAG_AT, Suspect, suspects
+from unbribable.decision.words import plus_minus
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan
@@ -18,6 +22,9 @@ HEURISTIC = (
     "The point was chosen by a heuristic: the best lower bound on the readings that do not look like "
     "lies."
 )
+N_LISTED = 8
+"""Suspicious readings that a line names, at most."""
+
 N_DOUBTED = 2000
 """Readings that are all compared with each other to advise, at most: that costs O(m^3)."""
 
@@ -39,12 +46,17 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         x = current.scout().incumbent(among)
         if x is None:
             return None
-    best = algorithm.recommend(units=units, x=x)
+    best = certified(algorithm, units=units, x=x)
+    u = algorithm.candidates.coordinates[best.index]
+    best = expected(best, current.estimate(), u, current.fit().likely.units)
     words = [HEURISTIC, best.guarantee] if is_scouted else [best.guarantee]
+    supposed = best.supposed
+    if engine.plan.fitted:
+        supposed += " and the fitted model is right"
     if best.regret_bound is not None:
         words += [overdrawn(current, best), origin(engine.plan) if engine.plan.fitted else ""]
     rule = "scout" if is_scouted else best.rule
-    return replace(best, rule=rule, guarantee=" ".join(filter(None, words)))
+    return replace(best, rule=rule, supposed=supposed, guarantee=" ".join(filter(None, words)))
 
 
 def origin(plan: Plan) -> str:
@@ -106,6 +118,45 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
         found.append(replace(suspect, y=y))
     found.sort(key=lambda suspect: (not suspect.is_certain, -suspect.score))
     return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
+
+
+def listed(flagged: Sequence[Suspect], first: int = 1) -> str:
+    """The suspicious readings in a line; the number of the first round is `first`."""
+    words = [
+        f"{each.t - 1 + first} ({each.y:.4g}, expected {plus_minus(each.expected, each.sd)})"
+        for each in flagged[:N_LISTED]
+    ]
+    more = f" and {len(flagged) - N_LISTED} more" if len(flagged) > N_LISTED else ""
+    return f"suspicious: {', '.join(words) or 'none'}{more}"
+
+
+def price(
+    engine: Engine,
+    eps: float | None = None,
+    among: Sequence[Floats] | None = None,
+    counted: tuple[str, int] = ROUNDS,
+) -> Price:
+    """What it takes to bribe the advice on these readings, in the user's units.
+
+    Args:
+        engine: What was told.
+        eps: By how much another point may be better; `unbribable.decision.price` chooses one if None.
+        among: As in `advise`.
+        counted: What a round is called, and the number of the first one.
+
+    Raises:
+        RuntimeError: There is no advice: no reading, or none of a point in `among`.
+    """
+    current, best = engine.settled(), advise(engine, among)
+    if current is None or best is None:
+        raise RuntimeError("a price needs a reading, there is none; tell one")
+    honest = {reading.t for reading in current.scout().kept}
+    values = [reading.y for reading in engine.told if reading.t in honest]
+    units, spread = current.fit().judge.units, max(values) - min(values)
+    supposed = "if the fitted model is right" if engine.plan.fitted else ""
+    return algorithm_price(
+        current.judge(), eps, best.x, units, spread=spread, supposed=supposed, counted=counted
+    )
 
 
 def assumed(engine: Engine) -> str:

@@ -10,13 +10,13 @@ import numpy as np
 from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
+from unbribable.decision.estimate import Estimate
 from unbribable.decision.proposal import Query, Reading
-from unbribable.decision.suspects import NOISE_FLOOR, Suspect, prior_var_of
+from unbribable.decision.suspects import Suspect
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
-from unbribable.model.posterior import Posterior
 from unbribable.practice.fitted import Fitted, Given, Model
 from unbribable.practice.plan import EXPLORE, Plan
 from unbribable.practice.scout import Scout, last_stop
@@ -71,7 +71,7 @@ class Engine:
             self._models = Given(plan.assumptions, plan.sign)
         self._algorithm: Algorithm | None = None
         self._scout: Scout | None = None
-        self._believed: tuple[object, Posterior, float] | None = None  # for what, over its prior sd
+        self._estimate: tuple[object, Estimate] | None = None  # and after what
 
     # --- ask and tell --------------------------------------------------------------------------
 
@@ -219,31 +219,22 @@ class Engine:
         lies (`Scout.kept`). Where assumptions are given the prior standard deviation is B0. Needs what
         `fit` needs, and a reading.
         """
+        mean, sd = self.estimate().at(U)
+        units = self.fit().likely.units
+        return units.center + units.sign * units.scale * mean, units.scale * sd
+
+    def estimate(self) -> Estimate:
+        """What `predict` rests on, in the units of the most likely model."""
         model, key = self.fit().likely, (self._fitted_at, len(self.told))
-        units = model.units
-        if self._believed is None or self._believed[0] != key:
-            self._believed = (key, *self._belief(model))
-        _, posterior, prior_var = self._believed
-        mean, var = posterior.at(U)
-        sd: Floats = units.scale * np.sqrt(prior_var * np.maximum(var, 0.0))
-        return units.center + units.sign * units.scale * mean, sd
+        if self._estimate is None or self._estimate[0] != key:
+            kept = self.scout().kept
+            if not kept:
+                raise RuntimeError("a prediction needs a reading, there is none yet; tell one")
+            prior_var = 1.0 if self.plan.assumptions is None else None  # as it was fitted
+            self._estimate = (key, Estimate(kept, model.assumptions, prior_var))
+        return self._estimate[1]
 
     # --- inside --------------------------------------------------------------------------------
-
-    def _belief(self, model: Model) -> tuple[Posterior, float]:
-        """The posterior of f over its prior standard deviation, and the prior variance."""
-        kept, assumed = self.scout().kept, model.assumptions
-        if not kept:
-            raise RuntimeError("a prediction needs a reading, there is none yet; tell one")
-        points, place = np.unique([each.u for each in kept], axis=0, return_inverse=True)
-        prior_var = 1.0  # as it was fitted
-        if self.plan.assumptions is not None:
-            prior_var = prior_var_of(assumed.kernel, points, assumed.B, assumed.B0)
-        lam = max(assumed.noise_std**2 / prior_var, NOISE_FLOOR)
-        posterior = Posterior(assumed.kernel, points, lam=lam)
-        pairs = zip(place.reshape(-1).tolist(), kept, strict=True)
-        posterior.observe_all([(k, each.y, lam) for k, each in pairs])
-        return posterior, prior_var
 
     @property
     def _is_redrawn(self) -> bool:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from unbribable.decision.words import plus_minus
+
 if TYPE_CHECKING:
     from unbribable.practice.result import Result
 
@@ -87,13 +89,14 @@ def _has_rich() -> bool:
 
 
 def in_a_line(result: "Result") -> str:
-    """Robust incumbent with its interval, suspects, seconds per ask."""
-    if result.recommendation is None:
+    """The value to expect at the robust incumbent, its worst case, suspects, seconds per ask."""
+    if result.estimate is None or result.estimate_sd is None:
         return "no reading yet"
     seconds = result.seconds_per_ask
-    interval = "no interval"
+    worst = "no interval"
     if result.lower is not None:
-        interval = f"f(x) in ({result.lower:.4g}, {result.upper:.4g})"
+        worst = f"worst ({result.lower:.4g}, {result.upper:.4g})"
     return (
-        f"{interval} · {result.n_suspects} suspicious · {0.0 if seconds is None else seconds:.3f} s/ask"
+        f"{plus_minus(result.estimate, result.estimate_sd)}, {worst} · {result.n_suspects} suspicious · "
+        f"{0.0 if seconds is None else seconds:.3f} s/ask"
     )

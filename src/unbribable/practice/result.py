@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.draws import Seed
+from unbribable.decision.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
+from unbribable.decision.words import point
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.advice import advise, assumed, doubt
+from unbribable.practice.advice import advise, assumed, doubt, listed, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.files import FORMAT, read, write
 from unbribable.practice.plan import Plan
@@ -106,6 +108,16 @@ class Result:
         return None if self.recommendation is None else self.space.shown(self.recommendation.x)
 
     @property
+    def estimate(self) -> float | None:
+        """The value of f to expect at x, by the readings that look honest; None without a reading."""
+        return None if self.recommendation is None else self.recommendation.estimate
+
+    @property
+    def estimate_sd(self) -> float | None:
+        """Its standard deviation. Both are estimates: what is guaranteed is the interval."""
+        return None if self.recommendation is None else self.recommendation.estimate_sd
+
+    @property
     def lower(self) -> float | None:
         """f(x) is at least that, where guaranteed; None if the readings contradict the assumptions."""
         return None if self.recommendation is None else self.recommendation.lower
@@ -162,32 +174,51 @@ class Result:
         """The answer in a few lines."""
         if self.recommendation is None or self.naive is None:
             return f"No reading yet; {self.n_failed} of {len(self.trials)} evaluations failed."
-        flagged = [suspect.t for suspect in self.suspects if suspect.is_flagged]
-        interval = "no interval, since the readings contradict the assumptions"
-        if self.lower is not None:
-            interval = f"f between {self.lower:.6g} and {self.upper:.6g}"
+        naive, flagged = self.naive, [suspect for suspect in self.suspects if suspect.is_flagged]
+        doubt = "; it looks false" if naive.t in [suspect.t for suspect in flagged] else ""
+        where = point(naive.x, self.space.params(naive.x))
         lines = [
-            f"use x = {_words(self.x)}: {interval}",
-            f"best reading: {self.naive.y:.6g} in round {self.naive.t}, at {_words(self.naive.params)}",
-            f"rounds: {len(self.trials)}, failed: {self.n_failed}, suspicious: {flagged or 'none'}",
+            str(self.recommendation),
+            f"best reading: {naive.y:.6g} in round {naive.t}, at {where}{doubt}",
+            f"rounds: {len(self.trials)}, failed: {self.n_failed}, {listed(flagged)}",
+            *([self.price().sentence] if self.regret_bound is not None else []),
             self.guarantee,
         ]
         if self.detected is not None:
             lines.append(f"Corruption was detected in round {self.detected}.")
         return "\n".join(lines)
 
+    def price(self, eps: float | None = None) -> Price:
+        """How much lying it takes before another candidate can be better than x by more than eps.
+
+        With the cheapest bribe: the readings that would have had to be told differently. It holds
+        against any adversary, whatever corruption was stated.
+
+        Args:
+            eps: In the units of f. If None, the smallest of 5, 10, 20 and 50 % of the range of the
+                readings that look honest for which a price is established.
+
+        Raises:
+            RuntimeError: There is no reading yet.
+        """
+        return price(self.engine, eps)
+
     def __repr__(self) -> str:
         return f"Result({self.summary()})"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able data, without the secret seed."""
-        best = ("lower", "upper", "regret_bound", "between_candidates", "probability", "threat")
+        best = (
+            "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide",
+            "regret_bound", "between_candidates", "probability", "threat", "supposed",
+        )  # fmt: skip
         return {
             "format": FORMAT,
             "x": plain(self.x),
             **{name: self._of_best(name) for name in best},
             "guarantee": self.guarantee,
             "assumptions": self.assumptions,
+            "price": None if self.recommendation is None else self.price().to_dict(),
             "naive": None if self.naive is None else self.naive.to_plain(),
             "detected": self.detected,
             "refuted": self.refuted,
@@ -288,9 +319,3 @@ def _stored_trial(row: dict[str, Any], t: int, space: Space, engine: Engine) -> 
 def plain(value: Any) -> Any:
     """An array as a list; anything else as it is."""
     return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _words(point: Any) -> str:
-    if isinstance(point, np.ndarray):
-        return "[" + ", ".join(f"{value:.6g}" for value in point) + "]"
-    return str(point)

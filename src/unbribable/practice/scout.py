@@ -8,6 +8,7 @@ import numpy as np
 
 from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.decision.estimate import held
 from unbribable.decision.policies.gp_ucb import GPUCB
 from unbribable.decision.proposal import Reading
 from unbribable.decision.suspects import flagged
@@ -21,9 +22,6 @@ LARGEST_SHARE = 0.2
 
 LEAST_NOISE_VAR = 1e-4
 """A scout's lam is the variance of the noise, at least this: below it float64 does not resolve sigma."""
-
-N_HELD = 1024
-"""Readings of a long history that are learned, at most."""
 
 
 class Scout:
@@ -150,13 +148,3 @@ def last_stop(n: int, first: int, following: Callable[[int], float]) -> int:
         at = int(then)
         then = following(at)
     return at
-
-
-def held(readings: Sequence[Reading]) -> list[Reading]:
-    """The readings that a choice rests on: all, or N_HELD of them evenly over the rounds.
-
-    Learning all would take O(n^3). Their values do not enter: picking high readings would favour
-    those that noise has raised.
-    """
-    n = len(readings)
-    return [readings[k] for k in np.linspace(0, n - 1, min(n, N_HELD)).astype(int)]

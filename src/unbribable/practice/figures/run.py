@@ -1,6 +1,7 @@
 """A run as its figures see it, in the user's units: readings, an estimate of f, words for legends."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -8,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm, AssumptionsRefuted
+from unbribable.decision.estimate import Estimate, honest
 from unbribable.decision.recommend import Guarantee, Recommendation, trusted
-from unbribable.decision.suspects import NOISE_FLOOR, Suspect, prior_var_of
+from unbribable.decision.suspects import Suspect
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
-from unbribable.model.posterior import Posterior
 from unbribable.practice.result import Result
 from unbribable.practice.space import Space
 
@@ -34,8 +35,9 @@ class Run:
     """Every reading, the most suspicious first."""
     y: Floats
     """The readings in the order of telling, (n,)."""
-    is_fitted: bool
-    """Whether the assumptions were fitted to the readings."""
+    estimate: Callable[[Floats], tuple[Floats, Floats]]
+    """Mean and standard deviation of f at points as the kernel sees them, (k, d), by the readings that
+    look honest: a picture, not a guarantee."""
 
     @cached_property
     def rounds(self) -> Ints:
@@ -70,29 +72,6 @@ class Run:
         """Whom to trust by default."""
         return trusted(self.algorithm)[0]
 
-    def estimate(self, U: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of f at U, (k, d), by the readings that do not look like lies.
-
-        A picture, not a guarantee: the Gaussian process is the one by which readings are flagged, with
-        the assumed kernel, honest noise and prior standard deviation B0.
-        """
-        posterior, prior_var = self._believed
-        mean, var = posterior.at(U)
-        return in_units(self.units, mean), self.units.scale * np.sqrt(prior_var * np.maximum(var, 0.0))
-
-    @cached_property
-    def _believed(self) -> tuple[Posterior, float]:
-        """The posterior of f over its prior standard deviation, and the prior variance."""
-        algorithm, assumed = self.algorithm, self.algorithm.assumptions
-        prior_var = prior_var_of(assumed.kernel, self.U, assumed.B, assumed.B0)
-        is_kept = ~self.is_flagged | self.is_flagged.all()  # where every one looks like a lie, none does
-        noise_var = [assumed.noise_std**2 * each.lam / assumed.lam for each in algorithm.readings]
-        lam = np.maximum(np.array(noise_var) / prior_var, NOISE_FLOOR)
-        y = [each.y for each in algorithm.readings]
-        posterior = Posterior(assumed.kernel, self.U, lam=1.0)
-        posterior.observe_all([(int(k), y[k], float(lam[k])) for k in np.flatnonzero(is_kept)])
-        return posterior, prior_var
-
 
 def run_of(source: Result | Algorithm) -> Run:
     """What a figure needs of a result, in the user's units, or of an algorithm, in its own.
@@ -106,15 +85,15 @@ def run_of(source: Result | Algorithm) -> Run:
             raise ValueError("a figure needs at least one reading, got an algorithm without any")
         y = np.array([reading.y for reading in source.readings])
         best, found = source.recommend(), source.suspects()
-        return Run(source, MODEL_UNITS, Space(source.domain), best, found, y, is_fitted=False)
+        estimate = Estimate(honest(source.readings, source.assumptions), source.assumptions).at
+        return Run(source, MODEL_UNITS, Space(source.domain), best, found, y, estimate)
     if not isinstance(source, Result):
         raise TypeError(f"a figure is made of a Result or an algorithm, got {source!r}")
     current, advised = source.engine.settled(), source.recommendation
     if current is None or advised is None:
         raise ValueError("a figure needs at least one reading, got a result without any")
     y, units = np.array([reading.y for reading in current.told]), current.fit().judge.units
-    is_fitted = bool(current.plan.fitted)
-    return Run(current.judge(), units, source.space, advised, source.suspects, y, is_fitted)
+    return Run(current.judge(), units, source.space, advised, source.suspects, y, current.predict)
 
 
 class Check(NamedTuple):
@@ -148,9 +127,9 @@ def history(result: Result, *, n_checks: int = N_CHECKS) -> list[Check]:
             trial.tell(engine)
             if n in at:
                 then = run_of(Result(result.space, engine, ()))
-                u = then.algorithm.candidates.coordinates_of(then.best.x)
-                mean = float(then.estimate(u[None])[0][0])
-                found.append(Check(trial.t, mean, *then.best.interval, then.best.x))
+                best = then.best
+                assert best.estimate is not None
+                found.append(Check(trial.t, best.estimate, *best.interval, best.x))
     return found
 
 
@@ -175,13 +154,7 @@ def band_note(run: Run) -> str:
     """When the interval holds, for a line below the legend; empty where nothing is guaranteed."""
     if run.best.probability is None:
         return ""
-    words = []
-    if run.best.threat != "none":
-        blind = ", told without knowing the draws," if run.best.threat == "weak" else ""
-        words.append(f"lies{blind} add up to at most {run.units.scale * run.guarantee.C:.4g}")
-    if run.is_fitted:
-        words.append("the fitted model is right")
-    return f"the interval holds if {' and '.join(words)}" if words else ""
+    return f"the interval holds if {run.best.supposed}"
 
 
 def in_words(lower: float, upper: float) -> str:

@@ -1,0 +1,140 @@
+"""What value to expect, by the readings that look honest: a heuristic, which guarantees nothing."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from unbribable.decision import words
+from unbribable.decision.proposal import Reading
+from unbribable.decision.recommend import Recommendation, certified
+from unbribable.decision.suspects import NOISE_FLOOR, flagged, prior_var_of
+from unbribable.decision.units import Units
+from unbribable.model.checks import Bools, Floats
+from unbribable.model.solve import System
+from unbribable.theory.assumptions import Assumptions
+
+if TYPE_CHECKING:
+    from unbribable.decision.algorithm import Algorithm
+
+N_HELD = 1024
+"""Readings of a long history that an estimate rests on, at most."""
+
+LONE = 0.25
+"""A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
+more than this share of their range."""
+
+Held = TypeVar("Held")
+
+
+class Estimate:
+    """Mean and standard deviation of f anywhere, by the readings that look honest.
+
+    The Gaussian process is the one by which readings are flagged, with the assumed kernel and noise.
+
+    Args:
+        readings: Those that look honest, in model units, at least one.
+        assumed: Kernel, noise, B and B0; a reading with another lam than assumed has another noise.
+        prior_var: Of f over k(x, x); such that the prior standard deviation is B0 if None.
+
+    Attributes:
+        readings: The same.
+        spread: Their range.
+    """
+
+    def __init__(
+        self, readings: Sequence[Reading], assumed: Assumptions, prior_var: float | None = None
+    ) -> None:
+        self.readings = readings
+        points = np.array([each.u for each in readings])
+        self._assumed = assumed
+        self._distinct, group = np.unique(points, axis=0, return_inverse=True)
+        self._group = group.reshape(-1)  # NumPy 2.0 gives a column
+        if prior_var is None:
+            prior_var = prior_var_of(assumed.kernel, points, assumed.B, assumed.B0)
+        self._prior_var = prior_var
+        noise = assumed.noise_std**2 * np.array([each.lam for each in readings]) / assumed.lam
+        weights = 1.0 / np.maximum(noise / prior_var, NOISE_FLOOR)
+        y = np.array([each.y for each in readings])
+        self.spread = float(np.ptp(y))
+        self._prec: Floats = np.bincount(self._group, weights).astype(np.float64, copy=False)
+        self._ybar = np.bincount(self._group, weights * y) / self._prec
+
+    def at(self, U: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation at points as the kernel sees them, (k, d), in model units."""
+        return self._at(U, np.ones(len(self._prec), dtype=bool))
+
+    def elsewhere(self, u: Floats) -> tuple[float, float]:
+        """Mean and standard deviation at u, (d,), by the readings of all other points."""
+        is_other: Bools = np.abs(self._distinct - u).max(axis=1) > 1e-9
+        mean, sd = self._at(u[None], is_other)
+        return float(mean[0]), float(sd[0])
+
+    def _at(self, U: Floats, kept: Bools) -> tuple[Floats, Floats]:
+        kernel, scale = self._assumed.kernel, float(np.sqrt(self._prior_var))
+        if not kept.any():
+            return np.zeros(len(U)), scale * np.sqrt(kernel.diag(U))
+        system = System(kernel, self._distinct[kept], self._prec[kept], self._assumed.lam)
+        mean, var = system.at(U, self._ybar[kept])
+        return mean, scale * np.sqrt(np.maximum(var, 0.0))
+
+
+def recommend(algorithm: "Algorithm", units: Units, **chosen: Any) -> Recommendation:
+    """`Algorithm.recommend`: what is certified, and what to expect by the assumed model."""
+    best, readings, assumed = (
+        certified(algorithm, units=units, **chosen),
+        algorithm.readings,
+        algorithm.assumptions,
+    )
+    if not readings:
+        return best
+    estimate = Estimate(honest(readings, assumed), assumed)
+    return expected(best, estimate, algorithm.candidates.coordinates[best.index], units)
+
+
+def honest(readings: Sequence[Reading], assumed: Assumptions) -> list[Reading]:
+    """Those that do not look like lies by the assumed model, N_HELD at most; all if all look so."""
+    kept = held(readings)
+    found = flagged(np.array([each.u for each in kept]), np.array([each.y for each in kept]), assumed)
+    return [each for k, each in enumerate(kept) if k not in found] or kept
+
+
+def expected(best: Recommendation, estimate: Estimate, u: Floats, units: Units) -> Recommendation:
+    """A recommendation with the value to expect at its point u, (d,), and whether to rely on it."""
+    (mean,), (sd,) = estimate.at(u[None])
+    spread = units.scale * estimate.spread
+    lower, upper = best.interval
+    return replace(
+        best,
+        estimate=units.from_model(float(mean)),
+        estimate_sd=units.scale * float(sd),
+        n_honest=len(estimate.readings),
+        is_wide=0.0 < spread < upper - lower,
+        caution=_caution(estimate, u, units),
+    )
+
+
+def _caution(estimate: Estimate, u: Floats, units: Units) -> str:
+    """A warning where only the readings of the point itself say what f is there (ours, heuristic).
+
+    A lie that is told whenever the point is read then looks like a peak.
+    """
+    mean, sd = estimate.elsewhere(u)
+    if sd <= LONE * estimate.spread:
+        return ""
+    others = words.plus_minus(units.from_model(mean), units.scale * sd)
+    return (
+        "Too few rounds to tell a lie from a peak: only its own readings say how good this point is "
+        f"(the others predict {others}); read points near it before you rely on it."
+    )
+
+
+def held(readings: Sequence[Held]) -> list[Held]:
+    """The readings that an estimate rests on: all, or N_HELD of them evenly over the rounds.
+
+    Using all would take O(n^3). Their values do not enter: picking high readings would favour those
+    that noise has raised.
+    """
+    n = len(readings)
+    return [readings[k] for k in np.linspace(0, n - 1, min(n, N_HELD)).astype(int)]
