@@ -69,6 +69,9 @@ ADVERSARIES: dict[str, Callable[[Objective], Adversary]] = {
     "found decoy": lambda f: liars.FoundDecoy(f, radius=0.1, far=0.4, low=-1.0, high=1.5),
     "zero out": lambda f: liars.ZeroOut(f),
     "width-aware": lambda f: liars.WidthAware(f, kernel=KERNEL, lam=LAM),
+    "just enough": lambda f: liars.JustEnough(
+        f, kernel=KERNEL, lam=LAM, noise_std=NOISE_STD, radius=0.2
+    ),
     "silent": lambda f: liars.Silent(liars.Flip(f), noise_std=NOISE_STD),
     "silent width-aware": lambda f: liars.Silent(
         liars.WidthAware(f, kernel=KERNEL, lam=LAM), noise_std=NOISE_STD

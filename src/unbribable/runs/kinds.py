@@ -151,6 +151,7 @@ ADVERSARY: Role = Role(
         "width_aware": liars.WidthAware,
         "silent": liars.Silent,
         "instance_targeting": liars.InstanceTargeting,
+        "just_enough": liars.JustEnough,
     },
     {
         **_SIMPLE,

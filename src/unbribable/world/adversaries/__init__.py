@@ -19,6 +19,7 @@ from unbribable.world.adversaries.fixed import (
     TopK,
     ZeroOut,
 )
+from unbribable.world.adversaries.just_enough import JustEnough
 
 __all__ = [
     "AdaptiveStrength",
@@ -30,6 +31,7 @@ __all__ = [
     "FoundDecoy",
     "HideAndDecoy",
     "InstanceTargeting",
+    "JustEnough",
     "NoAdversary",
     "Observation",
     "RandomLies",
