@@ -735,12 +735,12 @@ class Ladder(Algorithm):
         return Instance(self.setting, self.budget(level), self.setting.delta, self.shared.readings)
 
     def trusted(self, threat: str, C: float | None = None) -> list[str]:
-        level = 1
+        most = self.setting.cap * len(self.shared.readings)  # no more can be in the readings
         if C is not None:
-            level = self.covering(C)
-        else:  # the lowest level that the readings are consistent with
-            while self.is_crossing([f"level-{level}"]) and self.refuted is None:
-                level += 1
+            return [f"level-{self.covering(min(C, most))}"]
+        level = 1  # the lowest level that the readings are consistent with
+        while level < self.covering(most) and self.is_crossing([f"level-{level}"]):
+            level += 1
         return [f"level-{level}"]
 
     def best_when_chosen(self, labels: list[str]) -> int:

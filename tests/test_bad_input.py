@@ -234,6 +234,7 @@ CONSTRUCTOR_ROWS = [
     *(row for make in (robust,) for row in number_rows("C", make, (-1.0, INF), ">= 0")),
     *number_rows("C", fast_slow, (0.0, -1.0, INF), "> 0"),
     *number_rows("alpha", fast_slow, (1.8, 1, -2.0, INF), "> 1.8"),
+    *number_rows("unit", MAKERS["ladder"], (0.0, -1.0, INF), ">= 1e-09"),
     *number_rows("alpha", layered, (1.8, 1, -2.0, INF), "> 1.8"),
     *rows(
         {
@@ -455,6 +456,8 @@ def test_a_refused_call_changes_nothing(
     """The rule and the value in the message, the same state, and the query can still be told."""
     algorithm = used(make)
     before = plain(algorithm)
+    if words == ("C must be", "1e+09") and isinstance(algorithm, ub.LadderGPUCB):
+        return  # has a level for any C
     if words == ("C must be", "1e+09") and not isinstance(algorithm, ub.LayeredGPUCB):
         words = ("C must be left out", "1000000000.0")
     assert_refused(lambda: call(algorithm), error, words)

@@ -3,7 +3,8 @@
 from typing import Any
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.proposal import Reading
+from unbribable.decision.intervals import Intervals
+from unbribable.decision.proposal import Query, Reading
 
 
 def reading_of(
@@ -17,6 +18,13 @@ def reading_of(
     """As a host brings it: the algorithm decides who learns."""
     u = algorithm.candidates.coordinates_of(x)
     return Reading(t, u, y, drawn, "", algorithm.assumptions.lam, None, chosen_by)
+
+
+def player_of(algorithm: Algorithm, query: Query) -> Intervals:
+    """What whoever plays in the round of a query believes: an instance, or a level."""
+    label = f"level-{query.level}" if query.level else query.instance
+    assert label is not None
+    return algorithm.policy.named(label).now
 
 
 def told(algorithm: Algorithm) -> dict[str, Any]:

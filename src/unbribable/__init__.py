@@ -8,6 +8,7 @@ from unbribable.decision.hindsight import RegretCertificate
 from unbribable.decision.player import Player
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.policies.ladder import LadderGPUCB
 from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.decision.price import Price
 from unbribable.decision.proposal import Proposal, Query, Reading
@@ -40,6 +41,7 @@ __all__ = [
     "Environment",
     "FastSlowGPUCB",
     "Grid",
+    "LadderGPUCB",
     "LayeredGPUCB",
     "Linear",
     "Matern",

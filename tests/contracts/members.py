@@ -60,6 +60,7 @@ ALGORITHMS = {
     "fast-slow-dials": Member(
         ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), share=0.8, trust=0.3
     ),
+    "ladder": Member(ub.LadderGPUCB),
     "layered": Member(ub.LayeredGPUCB, "T", "seed"),
     "layered-with-all": Member(ub.LayeredGPUCB, "T", "seed", with_all=True),
 }

@@ -319,7 +319,7 @@ def test_the_intersected_bounds_contain_f_at_every_candidate(name: str) -> None:
     for seed in range(6):
         algorithm, f = attacked(name, seed, 12, 0.0 if name == "gp-ucb" else -0.5)
         trusted = ALGORITHMS[name].trusted
-        labels = trusted or ("layer-2", "layer-3")  # 2^2 >= 3
+        labels = trusted or algorithm.policy.trust("weak", 3.0).labels
         n_left += leaves([algorithm.policy.named(label) for label in labels], f)
         assert len(f) > 16 + 2 + 6
         best = algorithm.recommend(C=None if trusted else 3.0)

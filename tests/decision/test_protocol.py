@@ -12,6 +12,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS, algorithms
+from told import player_of
 
 POINTS = np.random.default_rng(5).random((25, 2))
 DOMAIN = ub.Grid(POINTS)
@@ -284,7 +285,7 @@ def test_the_query_tells_what_its_player_believes(make: Callable[..., Any]) -> N
     algorithm = make()
     play(algorithm, 15)
     query = algorithm.ask()
-    player = algorithm.instances[query.instance]
+    player = player_of(algorithm, query)
     assert query.mu == player.mu[query.index]
     assert query.sigma == player.sigma[query.index]
     assert query.width == player.width[query.index]

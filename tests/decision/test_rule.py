@@ -104,8 +104,8 @@ def test_the_query_is_the_point_the_search_found(name: str) -> None:
     query = algorithm.ask()
     np.testing.assert_array_equal(query.u, atom.u)
     np.testing.assert_array_equal(query.x, algorithm.candidates.x_of(atom.u))
-    assert (query.instance, query.ucb, query.index) == (atom.rule.player.label, atom.ucb, None)
-    believed = Anywhere(algorithm.instances[atom.rule.player.label]).describe(atom.u)
+    assert (query.instance, query.ucb, query.index) == (atom.learner, atom.ucb, None)
+    believed = Anywhere(algorithm.policy.named(atom.rule.player.label)).describe(atom.u)
     assert (query.mu, query.sigma, query.width) == believed
 
 

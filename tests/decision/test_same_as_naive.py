@@ -99,6 +99,7 @@ def build(case: Case, X: np.ndarray, K: np.ndarray, norm: float) -> tuple[Any, n
         "gp-ucb": lambda: naive.OneInstance(setting, 0.0),
         "robust": lambda: naive.OneInstance(setting, case.C),
         "fast-slow": lambda: naive.FastSlow(setting, case.C, **drawn),
+        "ladder": lambda: naive.Ladder(setting, fast.unit),
         "layered": lambda: naive.Layered(setting, case.T, **drawn),
     }[case.algorithm]()
     return fast, double
@@ -112,7 +113,8 @@ def close(actual: Any, expected: Any) -> None:
 def compare_bounds(fast: Any, slow: naive.Algorithm) -> None:
     """Every instance's intersected bounds and current width, at each of its levels if it has some."""
     levels = [level for instance in fast.instances.values() for level in instance.at_levels]
-    alone = [instance for instance in fast.instances.values() if not instance.at_levels]
+    levels += getattr(fast.policy, "begun", ())
+    alone = [instance for instance in fast.instances.values() if instance.now.levels is None]
     assert [each.label for each in (*alone, *levels)] == list(slow.instances)
     for instance in (*alone, *levels):
         double = slow.instances[instance.label]
@@ -132,6 +134,7 @@ def compare_round(query: Any, atom: naive.Atom, slow: naive.Algorithm, trace: Tr
         # Only a mathematical tie excuses another point, and then the naive one follows.
         assert abs(atom.scores[atom.index] - atom.scores[query.index]) < TIE
         trace.n_ties += 1
+    assert not query.level or atom.player == f"level-{query.level}"
     belief = slow.instances[atom.player].now
     close(query.mu, belief.mu[query.index])
     close(query.sigma, belief.sigma[query.index])
@@ -144,8 +147,10 @@ def compare_ends(fast: Any, slow: naive.Algorithm, case: Case) -> None:
     threats: list[tuple[str, float | None]] = [("none", None)]
     if case.algorithm != "gp-ucb":
         threats.append(("weak", None))
-    if case.algorithm in ("robust", "fast-slow"):
+    if case.algorithm in ("robust", "fast-slow", "ladder"):
         threats.append(("strong", None))
+    if case.algorithm == "ladder":
+        threats += [("weak", 0.6), ("strong", 4.0), ("strong", 1e6)]
     if case.algorithm == "layered":
         top = max(instance.C for instance in slow.instances.values())
         threats += [("weak", 2.0), ("weak", min(3.0, 2.0**slow.n_layers)), ("strong", top)]
@@ -168,7 +173,8 @@ def compare_ends(fast: Any, slow: naive.Algorithm, case: Case) -> None:
         assert (hindsight.value is None) == (bounds.hindsight() is None)
         if hindsight.value is not None:
             close(hindsight.value, bounds.hindsight())
-        if any(play.learner in labels for play in slow.plays):
+        lowest = int(labels[0][6:]) if case.algorithm == "ladder" else 0
+        if any(play.learner in labels or 0 < lowest <= int(play.player[6:]) for play in slow.plays):
             papers = fast.recommend(threat=threat, C=C, rule="paper")
             assert papers.index == slow.best_when_chosen(labels)
 
@@ -191,13 +197,18 @@ def play(case: Case) -> Trace:
         left += c
         y = f[query.index] + case.noise_std * rng.normal() + c
         own = case.assumed_std * rng.choice([0.5, 1.0, 2.0]) if case.own_noise else None
-        sets = fast.maximisers.copy() if case.algorithm == "layered" else None
+        is_layered, is_ladder = case.algorithm == "layered", case.algorithm == "ladder"
+        sets = fast.maximisers.copy() if is_layered else None
+        if is_ladder:
+            turn = naive.turn(t)
+            trace.events |= {"passed-up"} if query.level > turn else set()
+            trace.events |= {"began-early"} if query.level > max(turn, len(fast.policy.begun)) else set()
         fast.tell(query, y, noise_std=own)
         slow.tell(atom, y, index=query.index, noise_std=own)
         assert (fast.detected, fast.refuted) == (slow.detected, slow.refuted)
-        if case.algorithm == "layered":
+        if is_layered or is_ladder:
             np.testing.assert_array_equal(fast.maximisers, slow.maximisers)
-            if query.instance is not None:
+            if is_layered and query.instance is not None:
                 k = list(fast.instances).index(query.instance)
                 is_passed_down = (sets[:k] != fast.maximisers[:k]).any()
                 trace.events |= {"passed-down"} if is_passed_down else set()
@@ -216,11 +227,13 @@ def covering() -> list[Case]:
     """Every algorithm with every pair of option values, each option value in every arena."""
     cases = []
     widths = ("exact", "capped", "paper")
-    for algorithm in ("gp-ucb", "robust", "fast-slow", "layered"):
+    for algorithm in ("gp-ucb", "robust", "fast-slow", "ladder", "layered"):
         for a, arena in enumerate(ARENAS):
             for w, width in enumerate(widths):
                 if algorithm == "gp-ucb" and w == 2:
                     continue  # no corruption width: two rows cover noise and gain
+                if algorithm == "ladder" and w != a % 3:
+                    continue  # an instance like any other, at several corruptions: each option once
                 options = {
                     "width": width,
                     "noise": ("tight", "paper")[(a + w) % 2],
@@ -274,6 +287,18 @@ EXTRAS = [
         noise_std=0.5,
         assumed_std=0.01,
         expects=frozenset({"detected", "refuted"}),
+    ),
+    Case("ladder", "linear-3d", spent=6.0, lam=0.01, expects=frozenset({"passed-up", "eliminated"})),
+    Case("ladder", "linear-1d", arguments={"unit": 0.002}, expects=frozenset({"began-early"})),
+    Case("ladder", "se-1d", {"revisit": 0.3}, {"unit": 1.0}),
+    Case("ladder", "matern-1d", {"beta": 1.5}, c_max=0.5, own_noise=True),
+    Case(
+        "ladder",
+        "linear-3d",
+        noise_std=0.5,
+        assumed_std=0.01,
+        c_max=0.02,
+        expects=frozenset({"refuted"}),
     ),
     Case("layered", "linear-3d", spent=12.0, lam=0.01, expects=frozenset({"nobody-learned"})),
     Case("layered", "linear-3d", T=8, spent=30.0, lam=0.01, expects=frozenset({"passed-down"})),
@@ -358,6 +383,7 @@ def test_the_cases_cover_every_pair_of_options_with_every_algorithm() -> None:
         "fast-slow": tuple(values),
         "layered": tuple(values),
     }
+    assert {case.arena for case in COVERING if case.algorithm == "ladder"} == set(ARENAS)
     for algorithm, names in matters.items():
         rows = [{**c.options, "arena": c.arena} for c in COVERING if c.algorithm == algorithm]
         for one, other in itertools.combinations(names, 2):

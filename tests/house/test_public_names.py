@@ -23,6 +23,7 @@ SIGNATURES = {
     "GPUCB": (["domain", "assumptions"], []),
     "RobustGPUCB": (["domain", "assumptions"], ["C"]),
     "FastSlowGPUCB": (["domain", "assumptions"], ["C", "alpha", "seed", "with_all", "share", "trust"]),
+    "LadderGPUCB": (["domain", "assumptions"], ["unit"]),
     "LayeredGPUCB": (["domain", "assumptions"], ["T", "alpha", "seed", "with_all"]),
     "MaxInformationGain": (["kernel", "X", "lam"], []),
 }

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from games import Game, law, liars, random_corruption, random_function
+from unbribable.decision.best import best
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.theory.regret_bounds import elimination_time
@@ -251,7 +252,7 @@ def test_slow_rules_out_every_point_worse_by_a_gap_by_the_elimination_time(
         is_out = slow.ucb_bar < slow.lcb_bar.max()
         open_points = {i for i in open_points if not is_out[i]}
         assert all(t < deadlines[i] for i in open_points)
-        i, _ = slow.best(alpha)
+        i, _ = best(slow.now, alpha)
         # the corruption of slow is within its budget, and pulls down whatever is best
         c = -lies[t] if t < 100 and f[i] == f.max() else 0.0
         slow.learn(i, float(f[i] + noise_std * rng.standard_normal() + c))

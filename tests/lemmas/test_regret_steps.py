@@ -154,10 +154,10 @@ def test_certificates_bound_the_true_regret_whenever_the_truth_is_inside_the_val
         world = game(20 + seed, name, C=4.0)
         trusted = ALGORITHMS[kind].trusted
         asked = {} if trusted else {"C": 4.0}
-        labels = trusted or [f"layer-{level}" for level in range(2, algorithm.n_layers + 1)]
-        instances = [algorithm.instances[label] for label in labels]
         for t in range(60):
             world.round(algorithm)
+            labels = trusted or algorithm.policy.trust("weak", 4.0).labels
+            instances = [algorithm.policy.named(label) for label in labels]
             if t % 10 != 9 or leaves(instances, world.f):
                 continue
             n_checked += 1

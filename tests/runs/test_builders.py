@@ -113,6 +113,17 @@ def test_dials_reach_the_learner_and_those_of_the_paper_leave_the_key_of_a_game_
     assert len({fast_slow(**dials).key for dials in ({"share": 0.5}, {"trust": 0.5}, {})}) == 3
 
 
+def test_the_ladders_unit_may_be_given_as_a_share_of_the_largest_lie():
+    """Which may differ from draw to draw."""
+
+    def unit(**words):
+        algorithm, _ = build_game(game(algorithms=[{"kind": "LadderGPUCB", **words}]).game)
+        return algorithm.unit / algorithm.assumptions.c_max
+
+    assert unit() == 0.25
+    assert unit(unit={"share_of_c_max": 0.5}) == 0.5
+
+
 def test_layers_that_share_reach_the_learner_and_the_others_keep_the_key_of_their_games():
     def layered(**words):
         return game(algorithms=[{"kind": "LayeredGPUCB", **words}])

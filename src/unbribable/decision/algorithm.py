@@ -169,9 +169,7 @@ class Algorithm:
             self.learn(Reading(t, u, y, None, "", lam, None, "user"))
             return t
         asked = self.journal.asked(query)
-        self.learn(
-            Reading(asked.t, asked.u, y, asked.drawn, asked.instance, lam, asked.mu - asked.width)
-        )
+        self.learn(asked.told(y, lam))
         return asked.t
 
     def learn(self, readings: Reading | Sequence[Reading]) -> None:

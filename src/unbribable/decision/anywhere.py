@@ -1,7 +1,6 @@
 """An instance's upper confidence bound at any point of the space, with its gradient."""
 
-from unbribable.decision.instance import Instance
-from unbribable.decision.levels import AtLevel, Believer
+from unbribable.decision.levels import Believer
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Floats
 from unbribable.model.elsewhere import Elsewhere
@@ -18,11 +17,8 @@ class Anywhere:
 
     def __init__(self, instance: Believer) -> None:
         self._posterior = instance.posterior
-        if isinstance(instance, AtLevel):
-            self._noise, self._shift = instance.formulas
-        else:
-            assert isinstance(instance, Instance)
-            self._noise, self._shift = instance.now.noise_width, instance.now.shift.formula
+        now = instance.now
+        self._noise, self._shift = now.noise_width, now.shift.formula
         self._elsewhere = Elsewhere(self._posterior)
 
     @property

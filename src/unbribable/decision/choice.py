@@ -6,7 +6,6 @@ import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.anywhere import Anywhere
-from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Proposal, Query
@@ -23,6 +22,7 @@ class Choice:
         policy: Who plays what.
         search: Where.
         t: The round.
+        turn: How many rounds up to this one the algorithm was asked for.
         pending: Points that are being read, as the kernel sees them, (d,) each.
         avoid: Points not to be played, unless there is no other.
         stream: Number of the stream of random points.
@@ -33,11 +33,13 @@ class Choice:
         policy: Policy,
         search: Search,
         t: int,
+        turn: int,
         pending: Sequence[Floats],
         avoid: Sequence[Floats],
         stream: int,
     ) -> None:
         self.t = t
+        self.turn = turn
         self.stream = stream
         self.is_plain = not (len(pending) or len(avoid))  # nothing is pending or to be avoided
         self._search = search
@@ -48,7 +50,7 @@ class Choice:
         self._final: dict[int, Play] = {}
         self.plays = policy.plays(self)  # among the candidates
 
-    def ahead(self, instance: Instance) -> Ahead:
+    def ahead(self, instance: Believer) -> Ahead:
         """What the instance's choice reckons with besides its readings."""
         if self.is_plain:
             return NOTHING
@@ -110,6 +112,7 @@ class Choice:
             width=width,
             ucb=play.ucb,
             drawn=drawn,
+            level=play.level,
         )
 
     def _point(self, play: Play) -> Floats:

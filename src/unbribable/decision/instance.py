@@ -1,14 +1,11 @@
-"""One learner inside an algorithm: its intervals, the readings that wait, and its choice."""
+"""One learner inside an algorithm: its intervals, and the readings that wait."""
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.intervals import Intervals
 from unbribable.decision.levels import AtLevel
 from unbribable.decision.options import Options
-from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.model.checks import Floats
 from unbribable.model.posterior import Posterior
 from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
@@ -39,7 +36,8 @@ class Instance:
         C: The corruption that can reach this instance.
         delta: The probability with which its noise width may fail.
         gamma: Certified bound on the maximum information gain, for `gain="certified"`.
-        levels: Corruptions, ascending up to C, at each of which to keep bounds besides; see `at_levels`.
+        levels: Corruptions, ascending, at each of which to keep bounds besides; see `at_levels`.
+            None: there are none, and none follow.
 
     Attributes:
         n_readings: How many readings it holds.
@@ -56,14 +54,16 @@ class Instance:
         C: float,
         delta: float,
         gamma: MaxInformationGain | None = None,
-        levels: Sequence[float] = (),
+        levels: Sequence[float] | None = None,
     ) -> None:
         self.label = label
         self.C = C
         self.delta = delta
         self.assumptions = assumptions
         self.options = options
-        self.at_levels = tuple(AtLevel(self, k, budget) for k, budget in enumerate(levels))
+        self.at_levels = tuple(
+            AtLevel(self, f"{label}-{k + 1}", budget, k) for k, budget in enumerate(levels or ())
+        )
         self._held = Intervals(X, assumptions, options, C=C, delta=delta, gamma=gamma, levels=levels)
         self._look: Intervals | None = None
         self._X = X
@@ -198,6 +198,15 @@ class Instance:
             return float(self._held.lcb_bar[i])
         return -float(self._held.first_width(self._X[i : i + 1])[0])
 
+    def begin_level(self, C: float) -> None:
+        """Keep bounds at a further corruption, above all others.
+
+        They begin with the current ones, or, of a large instance and one that is behind, with those
+        after the next reading on which bounds may rest.
+        """
+        self._held.begin_level(C, is_current=not (self.is_large or self.is_behind))
+        self._look = None
+
     def extend(self, X: Floats) -> None:
         """Take in further candidates: X is all of them, the old ones first.
 
@@ -216,55 +225,6 @@ class Instance:
         waiting, self._waiting = self._waiting, []
         self._held.learn_block(self._X, waiting, intersects=intersects)
 
-    # --- choosing ------------------------------------------------------------------------------
-
-    def best(
-        self, alpha: float, among: Bools | None = None, ahead: Ahead = NOTHING
-    ) -> tuple[int, float]:
-        """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].
-
-        Ties go to the lowest index. With `revisit`, a point already read may be preferred.
-
-        Args:
-            alpha: Widening factor.
-            among: Candidates allowed, (n,); all if None.
-            ahead: What else the choice reckons with.
-        """
-        now, factor = self.now, alpha * ahead.shrink
-        if now.shift.is_open:
-            base = ahead.allowed(now.mu + factor * now.noise, among)
-            floor = np.max(base + factor * now.shift.low)
-            now.shift.resolve(np.flatnonzero(base + factor * now.shift.high >= floor))
-            if self.options.revisit:
-                now.shift.resolve(now.posterior.u)  # their ucb decides too
-            ucb = base + factor * now.shift.high
-        elif isinstance(factor, float) and factor == 1.0:
-            ucb = ahead.allowed(now.ucb, among)
-        else:
-            ucb = ahead.allowed(now.mu + factor * (now.noise + now.shift.high), among)
-        best = int(ucb.argmax())
-        if self.options.revisit:
-            best = self.revisited(ucb, best, now.posterior.u, alpha)
-        return best, float(ucb[best])
-
-    def promising(self, alpha: float, best: int, ahead: Ahead = NOTHING) -> Floats:
-        """The ucb of `best`, (n,), roughly: exact at 64 candidates that lead, a closed form elsewhere.
-
-        The closed form takes the shift as the multiple of sigma that it is at candidate `best`. It
-        ranks starting points for a search, and does not depend on what else was solved before.
-        """
-        now, factor = self.now, alpha * ahead.shrink
-        base: Floats = now.mu + factor * now.noise
-        if self.C == 0.0 or not now.posterior.m:
-            return base
-        now.shift.resolve(np.array([best]))
-        ratio = float(now.shift.high[best] / max(now.sigma[best], np.finfo(float).tiny))
-        ucb = base + factor * ratio * now.sigma
-        top = np.argsort(-ucb, kind="stable")[:64]
-        now.shift.resolve(top)
-        ucb[top] = base[top] + np.broadcast_to(factor, base.shape)[top] * now.shift.high[top]
-        return ucb
-
     def summary(self) -> dict[str, float]:
         """Where it stands, as plain data."""
         return {
@@ -276,19 +236,3 @@ class Instance:
             "rebuilds": self.posterior.n_rebuilds,
             "floored": self.posterior.n_floored,
         }
-
-    def revisited(self, ucb: Floats, best: int, read: Ints, alpha: float = 1.0) -> int:
-        """The best point in `read` whose ucb is within revisit * alpha * width of the best one (ours).
-
-        `best` itself if there is none. Proof of the factor 1 + eta/2: instant regret is at most
-        max ucb - lcb(x) <= ucb(x) + eta width(x) - lcb(x) = (2 + eta) width(x). QED
-        """
-        if not len(read):
-            return best
-        self.now.shift.resolve(read)
-        width = alpha * (self.now.noise[read] + self.now.shift.high[read])
-        near = read[ucb[read] >= ucb[best] - self.options.revisit * width]
-        if not len(near):
-            return best
-        near = np.sort(near)
-        return int(near[np.argmax(ucb[near])])

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from unbribable.decision.levels import LevelBounds
+from unbribable.decision.levels import LevelBounds, LevelShift
 from unbribable.decision.options import Options
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Floats, Ints
@@ -46,7 +46,7 @@ class Intervals:
         C: float,
         delta: float,
         gamma: MaxInformationGain | None,
-        levels: Sequence[float] = (),
+        levels: Sequence[float] | None = None,
     ) -> None:
         self.C = C
         self.delta = delta
@@ -58,21 +58,20 @@ class Intervals:
             X,
             assumptions.lam,
             tracks_noise_var=options.noise == "tight" and options.beta is None,
-            n_deferred_max=1 if options.width == "exact" and C > 0.0 else 16,
+            n_deferred_max=1 if options.width == "exact" and (C > 0.0 or levels is not None) else 16,
             is_careful=options.beta is None,
         )
-        self.shift: Shift = self._new_shift()
+        self.shift: Shift = self._new_shift(C)
         self.is_crossed = False
+        self.levels: LevelBounds | None = None
         self._ucb: Floats | None = None
         self._source: Source | None = None
         self._work_out()
         self.ucb_bar: Floats = self.mu + self.width
         self.lcb_bar: Floats = self.mu - self.width
-        self.levels: LevelBounds | None = None
-        if levels:
-            self.levels = LevelBounds(
-                levels, assumptions.c_max, options.width, self.posterior, self.noise
-            )
+        if levels is not None:
+            cap, width = assumptions.c_max, options.width
+            self.levels = LevelBounds(levels, cap, width, self.posterior, self.noise)
         is_uncertain = self.sigma > 0.0
         ratios = self.ucb_bar[is_uncertain] / self.sigma[is_uncertain]
         self._first = float(np.max(ratios, initial=0.0))
@@ -128,6 +127,40 @@ class Intervals:
             self._source = Source(differences, noise, self.C, self.assumptions.c_max)
         return self._source
 
+    # --- levels --------------------------------------------------------------------------------
+
+    def begin_level(self, C: float, *, is_current: bool) -> None:
+        """Keep bounds at a further corruption, above all others, beginning with the current ones.
+
+        With nothing where the current ones are not to be used, see `Instance.begin_level`.
+        """
+        assert self.levels is not None
+        self.levels.begin(C, self._first)
+        if is_current:
+            self.levels.intersect(self.mu, self.noise, self.shift, self.posterior)
+
+    def at_level(self, k: int) -> "Intervals":
+        """This belief with the widths and bounds of a level; good until the next reading."""
+        levels = self.levels
+        assert levels is not None
+        shifts = levels.current(self.posterior, np.arange(len(self.mu)))
+        shift = LevelShift(shifts[k], levels.formula(k, self.posterior))
+        return self._with(float(levels.budgets[k]), shift, levels.upper[k], levels.lower[k])
+
+    def beginning(self, C: float, is_behind: bool) -> "Intervals":
+        """The same for a level that would begin now, with the current bounds unless this is behind."""
+        shift = self._new_shift(C)
+        shift.extend(is_rebuilt=True)
+        shift.resolve(np.arange(len(self.mu)))
+        width = self.noise + shift.high if not is_behind else np.full(len(self.mu), np.inf)
+        return self._with(C, shift, self.mu + width, self.mu - width)
+
+    def _with(self, C: float, shift: Shift, ucb_bar: Floats, lcb_bar: Floats) -> "Intervals":
+        other = copy.copy(self)
+        other.C, other.shift, other.ucb_bar, other.lcb_bar = C, shift, ucb_bar, lcb_bar
+        other.levels = other._ucb = other._source = None
+        return other
+
     # --- learning ------------------------------------------------------------------------------
 
     def learn(self, i: int, y: float, lam: float | None = None) -> None:
@@ -159,7 +192,7 @@ class Intervals:
         other.posterior = self.posterior.look(X, readings)
         other.ucb_bar, other.lcb_bar = self.ucb_bar.copy(), self.lcb_bar.copy()
         other.levels = None if self.levels is None else self.levels.copy()
-        other.shift = other._new_shift()
+        other.shift = other._new_shift(self.C)
         other._begin_again()
         if intersects:
             other.intersect()
@@ -207,11 +240,11 @@ class Intervals:
 
     # --- inside --------------------------------------------------------------------------------
 
-    def _new_shift(self) -> Shift:
+    def _new_shift(self, C: float) -> Shift:
         cap = self.assumptions.c_max
-        if self.options.width == "exact" and self.C > 0.0:
-            return ExactShift(self.posterior, self.C, cap)
-        return ClosedFormShift(self.posterior, self.C, None if self.options.width == "paper" else cap)
+        if self.options.width == "exact" and C > 0.0:
+            return ExactShift(self.posterior, C, cap)
+        return ClosedFormShift(self.posterior, C, None if self.options.width == "paper" else cap)
 
     def _work_out(self) -> None:
         """The noise part for the next choice, with what is held before it."""
@@ -221,6 +254,8 @@ class Intervals:
         self.noise: Floats = self.noise_width.value(self._at)
         self._ucb = None
         self._source = None
+        if self.levels is not None:
+            self.levels.renew(len(p.mu))
 
     def _new_noise_width(self) -> Width:
         beta = self.options.beta_at(self.posterior.tally.n_readings + 1)

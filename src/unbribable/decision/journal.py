@@ -1,5 +1,6 @@
 """What became of every round: told, lost, retracted, or still open."""
 
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -46,6 +47,8 @@ class Journal:
     """Their rounds."""
     n_settled: int = 0
     """Readings told when it was last settled: those that the bounds rest on."""
+    foreign: list[int] = field(default_factory=list)
+    """Rounds told whose points the algorithm did not choose, ascending."""
     _open: set[int] = field(default_factory=set)
     _last: int = 0
 
@@ -65,11 +68,17 @@ class Journal:
         lost = any(lost.because_of_value for lost in self.lost.values())
         return lost or not all(self.retracted.values())
 
+    def turn(self, t: int) -> int:
+        """How many of the rounds up to t are those that the algorithm was asked for, t one of them."""
+        return t - bisect_left(self.foreign, t)
+
     def add(self, reading: Reading) -> None:
         """Take down what was told."""
         t = reading.t
         self.readings.append(reading)
         self.told.add(t)
+        if reading.chosen_by != "algorithm":
+            insort(self.foreign, t)
         if t > self._last + 1:
             skipped = range(self._last + 1, t)
             self._open.update(s for s in skipped if s not in self.lost and s not in self.retracted)

@@ -60,7 +60,8 @@ class Learning:
         if is_own and self._choice is not None and self._choice.t == t:
             return self._choice
         pending = [*(query.u for query in self.journal.pending.values()), *others]
-        choice = Choice(self.policy, self.search, t, pending, avoid, len(self.journal.readings))
+        turn, n_told = self.journal.turn(t), len(self.journal.readings)
+        choice = Choice(self.policy, self.search, t, turn, pending, avoid, n_told)
         if is_own:
             self._choice = choice
         return choice
@@ -88,13 +89,15 @@ class Learning:
 
     def learn(self, reading: Reading) -> None:
         """Let the instances it belongs to learn a reading, and conclude what follows."""
-        learner, search, journal = reading.learner, self.search, self.journal
+        search, journal = self.search, self.journal
+        reading = self.policy.before(reading, journal.turn(reading.t))
+        learner = reading.learner
         instance = None if learner is None else self.instances[learner]
         if search.grow(reading.u, instance, len(journal.readings)):
             self._grown()
         index, reading = self._located(reading)
-        if reading.lcb is None and instance is not None and reading.chosen_by != "user":
-            reading = replace(reading, lcb=instance.lcb_at(index))  # chosen for us by a host
+        if reading.lcb is None and reading.chosen_by != "user":
+            reading = replace(reading, lcb=self.policy.lcb_of(reading, index))  # chosen by a host
         journal.add(reading)
         for each in self.policy.learners(learner):
             each.learn(index, reading.y, reading.lam, settles=False)

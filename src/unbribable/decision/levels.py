@@ -1,20 +1,22 @@
 """The bounds of one belief at several corruptions: what it says if the corruption is at most that."""
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from unbribable.model.checks import Floats, Ints
-from unbribable.model.posterior import Posterior
+from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.model.posterior import Posterior, Update
 from unbribable.theory.differences import Source
 from unbribable.theory.exact_shift import Shift, closed_form
 from unbribable.theory.widths import ExactWidth, Width, shifts_exact
 
 if TYPE_CHECKING:
     from unbribable.decision.instance import Instance
+    from unbribable.decision.intervals import Intervals
 
 _ELEMENTS = 1 << 20
 """Entries of R looked at in one go: bounds the memory."""
@@ -29,6 +31,10 @@ class Believer(Protocol):
     @property
     def n_readings(self) -> int:
         """How many readings it holds."""
+
+    @property
+    def now(self) -> "Intervals":
+        """Belief, widths and bounds."""
 
     @property
     def posterior(self) -> Posterior:
@@ -65,7 +71,7 @@ class LevelBounds:
     of the readings at the level's corruption. All levels' exact shifts come from one sort.
 
     Args:
-        budgets: The corruptions, ascending; the largest is what `shift` of `intersect` allows for.
+        budgets: The corruptions of the levels that there are from the beginning, ascending.
         cap: Largest single lie.
         width: The option of that name.
         posterior: Before any reading.
@@ -82,17 +88,39 @@ class LevelBounds:
         self.budgets: Floats = np.array(budgets)
         self._cap = cap
         self._width = width
-        self.upper: Floats = noise + self.shifts(np.arange(len(noise)), posterior)
+        everywhere = np.arange(len(noise))
+        shifts = self.shifts(everywhere, posterior) if budgets else np.empty((0, len(noise)))
+        self.upper: Floats = noise + shifts
         self.lower: Floats = -self.upper
         uncertain = np.flatnonzero(posterior.var)
         ratios = self.upper[:, uncertain] / np.sqrt(posterior.var[uncertain])
         self._first: Floats = np.max(ratios, axis=1, initial=0.0)
+        self.renew(len(noise))
+
+    def begin(self, C: float, first: float) -> None:
+        """Add a level, above all others, which nothing bounds yet.
+
+        Args:
+            C: Its corruption.
+            first: The width before any reading, as a multiple of sigma.
+        """
+        n = self.upper.shape[1]
+        self.budgets = np.append(self.budgets, C)
+        self._first = np.append(self._first, first)
+        self.upper = np.concatenate([self.upper, np.full((1, n), math.inf)])
+        self.lower = np.concatenate([self.lower, np.full((1, n), -math.inf)])
+        self.renew(n)
 
     def copy(self) -> "LevelBounds":
         """The same, to be changed by itself."""
         other = copy.copy(self)
         other.upper, other.lower = self.upper.copy(), self.lower.copy()
         return other
+
+    def renew(self, n: int) -> None:
+        """Follow a belief that has changed, at n candidates: no shift is known any more."""
+        self._shifts: Floats = np.empty((len(self.budgets), n))
+        self._is_known: Bools = np.zeros(n, dtype=np.bool_)
 
     def start(self, sigma: Floats) -> None:
         """Take in further candidates with the bounds of the prior, whose sigma there is given."""
@@ -112,20 +140,30 @@ class LevelBounds:
         """Tighten every level's bounds by the current ones, at the candidates `new` (None: at all).
 
         The knapsack's value is concave in the budget and 0 at 0, so a level's shift is at least its
-        share of that at the largest budget. Where a level cannot tighten even with that, no shift is
-        worked out: nothing would change.
+        share of that at the largest budget, and of `shift`, which allows for no more than that. Where
+        a level cannot tighten even with that, no shift is worked out: nothing would change.
         """
+        if not len(self.budgets):
+            return
         where = np.arange(len(mu)) if new is None else new
         low = np.outer(self.budgets / self.budgets[-1], shift.low[where]) + noise[where]
         may_tighten = (mu[where] + low < self.upper[:, where]).any(axis=0)
         may_tighten |= (mu[where] - low > self.lower[:, where]).any(axis=0)
         where = where[may_tighten]
+        width = noise[where] + self.current(posterior, where)
+        self.upper[:, where] = np.minimum(self.upper[:, where], mu[where] + width)
+        self.lower[:, where] = np.maximum(self.lower[:, where], mu[where] - width)
+
+    def current(self, posterior: Posterior, where: Ints) -> Floats:
+        """`shifts` with the belief since `renew`, each worked out once."""
+        unknown = where[~self._is_known[where]]
         n_columns = max(1, _ELEMENTS // max(1, posterior.m))
-        for start in range(0, len(where), n_columns):
-            part = where[start : start + n_columns]
-            width = noise[part] + self.shifts(part, posterior)
-            self.upper[:, part] = np.minimum(self.upper[:, part], mu[part] + width)
-            self.lower[:, part] = np.maximum(self.lower[:, part], mu[part] - width)
+        for start in range(0, len(unknown), n_columns):
+            part = unknown[start : start + n_columns]
+            self._shifts[:, part] = self.shifts(part, posterior)
+        self._is_known[unknown] = True
+        shifts: Floats = self._shifts[:, where]
+        return shifts
 
     def shifts(self, indices: Ints, posterior: Posterior) -> Floats:
         """Of every level at these candidates, (n_levels, k)."""
@@ -142,19 +180,57 @@ class LevelBounds:
         return None if self._width == "paper" else self._cap
 
 
-class AtLevel:
-    """What an instance says at one of its levels: if the corruption is at most C."""
+class LevelShift(Shift):
+    """The shift of one level at every candidate; good until the next reading."""
 
-    def __init__(self, instance: "Instance", k: int, C: float) -> None:
-        self.label = f"{instance.label}-{k + 1}"
+    is_open = False
+
+    def __init__(self, values: Floats, formula: Width) -> None:
+        self.low = self.high = values
+        self.formula = formula
+
+    def resolve(self, indices: Ints) -> None:
+        pass
+
+    def follow(self, i: int, update: Update) -> None:
+        raise RuntimeError("the shift of a level is good until the next reading")
+
+    def extend(self, is_rebuilt: bool) -> None:
+        raise RuntimeError("the shift of a level is good for the candidates there are")
+
+
+class AtLevel:
+    """What an instance says at one of its levels: if the corruption is at most C.
+
+    Args:
+        instance: The instance.
+        label: Of the level.
+        C: Its corruption.
+        k: Its place among the levels that have begun. None: it has not, and says what it would if it
+            began now; good until the next reading.
+    """
+
+    def __init__(self, instance: "Instance", label: str, C: float, k: int | None) -> None:
+        self.label = label
         self.C = C
         self._instance = instance
         self._k = k
+        self._beginning = None if k is not None else instance.now.beginning(C, instance.is_behind)
 
     @property
     def n_readings(self) -> int:
         """As of the instance."""
         return self._instance.n_readings
+
+    @property
+    def is_behind(self) -> bool:
+        """As of the instance."""
+        return self._instance.is_behind
+
+    @property
+    def now(self) -> "Intervals":
+        """The belief of the instance, with the widths and bounds of this level."""
+        return self._beginning or self._instance.now.at_level(self._k or 0)
 
     @property
     def posterior(self) -> Posterior:
@@ -167,42 +243,29 @@ class AtLevel:
         return self._instance.mu
 
     @property
-    def is_behind(self) -> bool:
-        """As of the instance."""
-        return self._instance.is_behind
-
-    @property
     def width(self) -> Floats:
         """Noise part plus this level's shift, (n,)."""
-        now = self._instance.now
-        everywhere = np.arange(len(now.mu))
-        width: Floats = now.noise + self._levels.shifts(everywhere, now.posterior)[self._k]
-        return width
+        return self.now.width
 
     @property
     def ucb_bar(self) -> Floats:
         """Running minimum of mu + width, (n,)."""
-        upper: Floats = self._levels.upper[self._k]
-        return upper
+        return self._bars[0]
 
     @property
     def lcb_bar(self) -> Floats:
         """Running maximum of mu - width, (n,)."""
-        lower: Floats = self._levels.lower[self._k]
-        return lower
+        return self._bars[1]
 
     @property
-    def formulas(self) -> tuple[Width, Width]:
-        """Noise part and shift, at any belief."""
-        return self._instance.now.noise_width, self._levels.formula(self._k, self.posterior)
+    def _bars(self) -> tuple[Floats, Floats]:
+        if self._beginning is not None:
+            return self._beginning.ucb_bar, self._beginning.lcb_bar
+        levels = self._instance.now.levels
+        assert levels is not None
+        return levels.upper[self._k], levels.lower[self._k]
 
     def source(self, rec: int) -> Source | None:
         """That of the instance, at this level's corruption."""
         source = self._instance.source(rec)
         return None if source is None else replace(source, C=self.C)
-
-    @property
-    def _levels(self) -> LevelBounds:
-        levels = self._instance.now.levels
-        assert levels is not None
-        return levels

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
+from unbribable.decision.proposal import Reading
 from unbribable.decision.recommend import Guarantee, Level
 from unbribable.decision.rule import Play
 from unbribable.model.checks import Bools
@@ -71,6 +72,10 @@ class Policy(ABC):
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         """Whom to trust against the threat (the default one if None) with corruption C."""
 
+    def before(self, reading: Reading, turn: int) -> Reading:
+        """Prepare for a reading, which is about to be learned; it as it is to be taken down."""
+        return reading
+
     def after(self, labels: Sequence[str], t: int) -> None:
         """Conclude from new bounds of these instances; the last reading told is that of round t."""
 
@@ -80,6 +85,14 @@ class Policy(ABC):
     def learner_again(self, learner: str | None) -> str | None:
         """To whom a reading told after the refutation belongs, once another one was retracted."""
         return learner
+
+    def lcb_of(self, reading: Reading, i: int) -> float | None:
+        """The lower bound of whoever plays in its round at candidate i, before it is learned."""
+        return None if reading.learner is None else self.instances[reading.learner].lcb_at(i)
+
+    def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
+        """Whether the lower bound taken down with a reading holds, if these are to be trusted."""
+        return reading.learner in labels
 
     def named(self, label: str) -> Believer:
         """Whom a guarantee calls by that label: an instance, or one of its levels."""

@@ -46,11 +46,18 @@ class Query:
     """Value of the rule that x maximises."""
     drawn: str | None = None
     """The instance that the round's draw names."""
+    level: int = 0
+    """The level that plays, where levels take turns; 0 where they do not."""
 
     @property
     def id(self) -> int:
         """The round: what `tell` also takes in place of the query."""
         return self.t
+
+    def told(self, y: float, lam: float) -> "Reading":
+        """The reading that answers it, with its fictitious noise."""
+        lcb = self.mu - self.width
+        return Reading(self.t, self.u, y, self.drawn, self.instance, lam, lcb, level=self.level)
 
 
 CHOOSERS = ("algorithm", "user", "design", "scout")
@@ -77,3 +84,5 @@ class Reading:
     """Lower bound of the learner at u when the point was chosen; None where there was none."""
     chosen_by: str = "algorithm"
     """Who chose the point, one of CHOOSERS. "user": `tell(x=..., y=...)`."""
+    level: int = 0
+    """The level that played, where levels take turns; 0 where none did."""

@@ -294,7 +294,7 @@ def certified(
     if x is not None:
         rule, i = "given", search.candidates.at(x)
     elif rule == "paper":
-        i = index_of(algorithm, best_when_chosen(algorithm.journal.readings, guarantee))
+        i = index_of(algorithm, best_when_chosen(algorithm, guarantee))
     else:  # the choice may use every reading, the interval not yet
         i = best_now(bounds)
     is_silent = algorithm.options.beta is not None or algorithm.journal.is_selected
@@ -353,15 +353,15 @@ def best_now(bounds: ValidBounds) -> int:
     return int(np.argmax(np.max([bounds.lower, *now], axis=0)))
 
 
-def best_when_chosen(readings: Sequence[Reading], guarantee: Guarantee) -> Reading:
+def best_when_chosen(algorithm: "Algorithm", guarantee: Guarantee) -> Reading:
     """x_{t*}, t* = argmax_t lcb_{t-1}(x_t) over rounds of trusted instances [BKS20, Eq. 61].
 
     Rounds that were learned as part of a long history have no bound of their own, and do not count.
     """
     rounds = [
         (reading.lcb, -reading.t, reading)
-        for reading in readings
-        if reading.learner in guarantee.labels and reading.chosen_by != "user"
+        for reading in algorithm.journal.readings
+        if algorithm.policy.is_trusted(reading, guarantee.labels) and reading.chosen_by != "user"
         if reading.lcb is not None
     ]
     if not rounds:

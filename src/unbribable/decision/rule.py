@@ -8,7 +8,6 @@ from scipy.optimize import minimize
 
 from unbribable.decision.ahead import Avoided
 from unbribable.decision.anywhere import Anywhere
-from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Bools, Floats
@@ -26,11 +25,11 @@ _COST = 1e7
 class Rule:
     """The least of some upper bounds, at the points where others leave hope."""
 
-    player: Instance
+    player: Believer
     """Its bound, mu + alpha * width, reckons with pending queries."""
     alpha: float = 1.0
-    others: tuple[Instance, ...] = ()
-    """Instances whose upper bounds (alpha = 1) count too."""
+    others: tuple[Believer, ...] = ()
+    """Those whose upper bounds (alpha = 1) count too."""
     among: Bools | None = None
     """The candidates to choose among, (n,); all if None."""
     floors: Callable[[], Sequence[tuple[Believer, float]]] = tuple
@@ -49,6 +48,8 @@ class Play:
     """The best candidate."""
     ucb: float
     """Value of the rule there, or at u."""
+    level: int = 0
+    """Which level plays, where levels take turns; 0 where they do not."""
     u: Floats | None = None
     """Where the local search from the candidates ended, if that is better."""
 
@@ -122,7 +123,7 @@ def polished(
         avoided: Where it must not end.
     """
     U, kernel = candidates.coordinates, surface.bounds[0][0].kernel
-    width = play.rule.player.width_at(play.index)
+    width = play.rule.player.now.width_at(play.index)
     order = np.argsort(-hopes, kind="stable")[:128]
     ranked = [play.index, *order[np.isfinite(hopes[order])].tolist()]
     n_starts = min(N_STARTS, 1 + 3 * box.d)

@@ -9,6 +9,7 @@ from unbribable.decision.draws import Seed
 from unbribable.decision.journal import Journal, Lost
 from unbribable.decision.proposal import CHOOSERS, Query, Reading
 from unbribable.model import checks
+from unbribable.theory.budgets import MAX_LEVEL
 
 if TYPE_CHECKING:
     from unbribable.decision.algorithm import Algorithm
@@ -23,13 +24,14 @@ _DTYPES = {
     "lam": np.float64,
     "lcb": np.float64,
     "is_foreign": np.bool_,
+    "level": np.int64,
 }
 """Columns of numbers: `id` is the round; `lcb` is NaN where there was no bound."""
 
 _WHEN_ABSENT = {"share": 1.0, "trust": 0.0, "with_all": False}
 """What an algorithm was built with if its state does not say: these could not be chosen then."""
 
-_OF_A_QUERY = ("index", "instance", "mu", "sigma", "width", "ucb")
+_OF_A_QUERY = ("index", "instance", "mu", "sigma", "width", "ucb", "level")
 
 
 def identity(algorithm: "Algorithm") -> dict[str, Any]:
@@ -46,7 +48,7 @@ def saved(algorithm: "Algorithm") -> dict[str, Any]:
     """JSON-able values, and one array or list per column of the readings."""
     journal, search = algorithm.journal, algorithm.search
     rows = [
-        (one.t, search.index_of(one.u), one.y, one.lam, one.lcb, one.chosen_by == "user")
+        (one.t, search.index_of(one.u), one.y, one.lam, one.lcb, one.chosen_by == "user", one.level)
         for one in journal.readings
     ]
     numbers = zip(*rows, strict=True) if rows else [()] * len(_DTYPES)
@@ -119,8 +121,9 @@ def _readings(columns: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) ->
     """In the order of telling.
 
     A state without the columns `drawn` and `chosen_by` is read too: then draws are by seed and round,
-    and what the user did not choose the algorithm did.
+    and what the user did not choose the algorithm did. Without `level` there were no levels.
     """
+    columns = {"level": np.zeros(len(columns.get("id", ())), np.int64), **columns}
     needed = (*_DTYPES, "instance", *(["u"] if algorithm.search.is_saved_by_point else []))
     missing = [name for name in needed if name not in columns]
     if missing:
@@ -147,20 +150,27 @@ def _readings(columns: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) ->
             lam=checks.real("lam", plain["lam"][k], above=0.0),
             lcb=None if np.isnan(plain["lcb"][k]) else plain["lcb"][k],
             chosen_by=checks.choice("chosen_by", plain["chosen_by"][k], CHOOSERS),
+            level=_level(plain["level"][k]),
         )
         for k, u in enumerate(points)
     ]
 
 
 def _query(row: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) -> Query:
-    names = {"id", "u", *_OF_A_QUERY}
+    names, row = {"id", "u", *_OF_A_QUERY}, {"level": 0, **row}
     if set(row) != names:
         raise ValueError(f"a pending query must have {sorted(names)}, got {sorted(row)}")
     t, label = checks.integer("id", row["id"], at_least=1), _label(row["instance"], algorithm)
     (u,) = algorithm.search.restored([row["index"]], [row["u"]])
-    words = {name: row[name] for name in _OF_A_QUERY}
+    words = {name: row[name] for name in _OF_A_QUERY} | {"level": _level(row["level"])}
     x, drawn = algorithm.candidates.x_of(u), seed.choose(t, algorithm.draws)
     return Query(**{**words, "t": t, "x": x, "u": u, "instance": label, "drawn": drawn})
+
+
+def _level(level: Any) -> int:
+    if checks.integer("level", level, at_least=0) > MAX_LEVEL:
+        raise ValueError(f"level must be at most {MAX_LEVEL}, got level={level}")
+    return int(level)
 
 
 def _label(label: Any, algorithm: "Algorithm") -> str | None:

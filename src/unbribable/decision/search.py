@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
+from unbribable.decision.best import best, promising, revisited
 from unbribable.decision.instance import Instance
 from unbribable.decision.rule import Play, Rule, Surface, polished
 from unbribable.model import checks
@@ -68,18 +69,18 @@ class Search(ABC):
         With several bounds the least counts, so a point that another instance has ruled out is never
         the best one [BKS20, Alg. 2, line 6].
         """
-        player = rule.player
+        player = rule.player.now
         if not rule.others:
-            return player.best(rule.alpha, rule.among, ahead)
+            return best(player, rule.alpha, rule.among, ahead)
         ucb = ahead.allowed(reduce(np.minimum, self._bounds(rule, ahead)), rule.among)
-        best = int(ucb.argmax())
+        top = int(ucb.argmax())
         if player.options.revisit:
             # Only points that the others have not ruled out, or Lemma 7 would fail.
             upper = np.min([other.ucb_bar for other in rule.others], axis=0)
             floor = max(float(other.lcb_bar.max()) for other in rule.others)
             read = player.posterior.u
-            best = player.revisited(ucb, best, read[upper[read] >= floor])
-        return best, float(ucb[best])
+            top = revisited(player, ucb, top, read[upper[read] >= floor])
+        return top, float(ucb[top])
 
     @abstractmethod
     def _bounds(self, rule: Rule, ahead: Ahead) -> list[Floats]:
@@ -168,14 +169,14 @@ class BoxSearch(Search):
         return [*bounds, player.mu + ahead.shrink * player.width]
 
     def polished(self, play: Play, choice: "Choice") -> Play:
-        rule, player = play.rule, play.rule.player
+        rule, player = play.rule, play.rule.player.now
         is_revisit = bool(player.options.revisit) and play.index in player.posterior.u
         if is_revisit or player.posterior.m > M_POLISHED:
             return play
-        ahead = choice.ahead(player)
-        hopes = player.promising(rule.alpha, play.index, ahead)
+        ahead = choice.ahead(rule.player)
+        hopes = promising(player, rule.alpha, play.index, ahead)
         for other in rule.others:
-            hopes = np.minimum(hopes, other.promising(1.0, play.index))
+            hopes = np.minimum(hopes, promising(other.now, 1.0, play.index))
         if rule.among is not None:
             hopes = np.where(rule.among, hopes, -np.inf)
         return polished(

@@ -22,7 +22,7 @@ MAX_SUM = 1e100
 
 _BROKEN = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 """What a record that can be loaded, but is not one of a game, may raise when it is reduced."""
-_KINDS = ("GPUCB", "RobustGPUCB", "FastSlowGPUCB", "LayeredGPUCB")
+_KINDS = ("GPUCB", "RobustGPUCB", "FastSlowGPUCB", "LadderGPUCB", "LayeredGPUCB")
 """Stand first, in this order."""
 
 

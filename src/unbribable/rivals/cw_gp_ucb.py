@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
+from unbribable.decision.best import best
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Query
@@ -155,10 +156,10 @@ class CWGPUCB(Rival):
         main, pending = self._main, [query.u for query in self.pending]
         ahead = Ahead.of(main.posterior, pending, ()) if pending else NOTHING
         if self.width == "exact":
-            best = main.best(1.0, ahead=ahead)[0]
+            index = best(main.now, 1.0, ahead=ahead)[0]
         else:
-            best = int(np.argmax(main.mu + ahead.shrink * (main.noise + self._closed())))
-        return np.array([best], dtype=np.intp), np.ones(1)
+            index = int(np.argmax(main.mu + ahead.shrink * (main.noise + self._closed())))
+        return np.array([index], dtype=np.intp), np.ones(1)
 
     def _says_of(self, index: int) -> tuple[float, float, float]:
         main, width = self._main, self._main.width_at(index)

@@ -13,6 +13,7 @@ from unbribable.decision.options import Options
 from unbribable.decision.player import Player, check_player
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.policies.ladder import LadderGPUCB
 from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.model import checks
 from unbribable.model.checks import Floats
@@ -251,6 +252,7 @@ PLAYER = Role(
         "GPUCB": GPUCB,
         "RobustGPUCB": RobustGPUCB,
         "FastSlowGPUCB": FastSlowGPUCB,
+        "LadderGPUCB": LadderGPUCB,
         "LayeredGPUCB": LayeredGPUCB,
     },
     {

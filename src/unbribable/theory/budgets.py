@@ -21,8 +21,8 @@ class Budget(NamedTuple):
     """Corruption of the whole game of which no more than that reaches it; C if None."""
     is_secret: bool = False
     """Whether that is so only if the adversary does not see the draw."""
-    levels: tuple[float, ...] = ()
-    """Corruptions, ascending up to C, at each of which it keeps bounds besides."""
+    levels: tuple[float, ...] | None = None
+    """Corruptions, ascending, at each of which it keeps bounds besides; further ones may follow."""
 
 
 def fast_slow_probabilities(C: float, share: float = 1.0) -> Draws:
@@ -71,6 +71,23 @@ def robust_layer(C: float) -> int:
     """l* = max(1, ceil(log2 C)), the lowest layer that tolerates C [BKS20, Eqs. 114, 115]."""
     half, exponent = math.frexp(C)  # C = half * 2^exponent: no logarithm, which would round
     return max(1, exponent - (half == 0.5))
+
+
+MAX_LEVEL = 1000
+"""Of a ladder: beyond it budgets would overflow. Each level doubles the corruption."""
+
+
+def ladder_budget(unit: float, level: int) -> float:
+    """unit 2^l: the total corruption that level l = 1, 2, ... of a ladder allows for (ours)."""
+    return unit * 2.0**level
+
+
+def ladder_level(unit: float, C: float) -> int:
+    """min { l >= 1 : unit 2^l >= C }, the lowest level of a ladder that covers C (ours)."""
+    level = 1  # by comparison: a logarithm would round
+    while ladder_budget(unit, level) < C:
+        level += 1
+    return level
 
 
 def layer_probabilities(T: int) -> Draws:

@@ -1,0 +1,74 @@
+"""The best candidate, by a belief and its widths."""
+
+import numpy as np
+
+from unbribable.decision.ahead import NOTHING, Ahead
+from unbribable.decision.intervals import Intervals
+from unbribable.model.checks import Bools, Floats, Ints
+
+
+def best(
+    now: Intervals, alpha: float, among: Bools | None = None, ahead: Ahead = NOTHING
+) -> tuple[int, float]:
+    """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].
+
+    Ties go to the lowest index. With `revisit`, a point already read may be preferred.
+
+    Args:
+        now: Belief and widths of whoever chooses.
+        alpha: Widening factor.
+        among: Candidates allowed, (n,); all if None.
+        ahead: What else the choice reckons with.
+    """
+    factor = alpha * ahead.shrink
+    if now.shift.is_open:
+        base = ahead.allowed(now.mu + factor * now.noise, among)
+        floor = np.max(base + factor * now.shift.low)
+        now.shift.resolve(np.flatnonzero(base + factor * now.shift.high >= floor))
+        if now.options.revisit:
+            now.shift.resolve(now.posterior.u)  # their ucb decides too
+        ucb = base + factor * now.shift.high
+    elif isinstance(factor, float) and factor == 1.0:
+        ucb = ahead.allowed(now.ucb, among)
+    else:
+        ucb = ahead.allowed(now.mu + factor * (now.noise + now.shift.high), among)
+    top = int(ucb.argmax())
+    if now.options.revisit:
+        top = revisited(now, ucb, top, now.posterior.u, alpha)
+    return top, float(ucb[top])
+
+
+def promising(now: Intervals, alpha: float, best: int, ahead: Ahead = NOTHING) -> Floats:
+    """The ucb of `best`, (n,), roughly: exact at 64 candidates that lead, a closed form elsewhere.
+
+    The closed form takes the shift as the multiple of sigma that it is at candidate `best`. It
+    ranks starting points for a search, and does not depend on what else was solved before.
+    """
+    factor = alpha * ahead.shrink
+    base: Floats = now.mu + factor * now.noise
+    if now.C == 0.0 or not now.posterior.m:
+        return base
+    now.shift.resolve(np.array([best]))
+    ratio = float(now.shift.high[best] / max(now.sigma[best], np.finfo(float).tiny))
+    ucb = base + factor * ratio * now.sigma
+    top = np.argsort(-ucb, kind="stable")[:64]
+    now.shift.resolve(top)
+    ucb[top] = base[top] + np.broadcast_to(factor, base.shape)[top] * now.shift.high[top]
+    return ucb
+
+
+def revisited(now: Intervals, ucb: Floats, best: int, read: Ints, alpha: float = 1.0) -> int:
+    """The best point in `read` whose ucb is within revisit * alpha * width of the best one (ours).
+
+    `best` itself if there is none. Proof of the factor 1 + eta/2: instant regret is at most
+    max ucb - lcb(x) <= ucb(x) + eta width(x) - lcb(x) = (2 + eta) width(x). QED
+    """
+    if not len(read):
+        return best
+    now.shift.resolve(read)
+    width = alpha * (now.noise[read] + now.shift.high[read])
+    near = read[ucb[read] >= ucb[best] - now.options.revisit * width]
+    if not len(near):
+        return best
+    near = np.sort(near)
+    return int(near[np.argmax(ucb[near])])
