@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from unbribable.model.checks import Floats, Ints
 
@@ -46,6 +47,8 @@ class Query:
     """Value of the rule that x maximises."""
     drawn: str | None = None
     """The instance that the round's draw names."""
+    params: dict[str, Any] | None = None
+    """x by the names of a named space."""
 
     @property
     def id(self) -> int:
