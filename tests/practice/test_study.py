@@ -226,6 +226,12 @@ def test_a_result_stays_as_it_is_while_the_study_goes_on() -> None:
     assert_same_run(result, study.result().at(7))
 
 
+def test_a_price_is_that_of_the_result() -> None:
+    study = play(made("given, a number"), 12)
+    assert study.price(0.5).words == study.result().price(0.5).words
+    assert study.price().eps == study.result().price().eps
+
+
 def test_flagged_only_leaves_out_the_rest() -> None:
     study = play(made(), 12, Scripted(script={5: 40.0}))
     assert [suspect.t for suspect in study.suspects(flagged_only=True)] == [5]
@@ -365,7 +371,7 @@ def test_a_wrong_argument_is_refused(
 def test_before_the_first_reading_there_is_no_answer() -> None:
     study = made()
     study.tell(study.ask(), None)
-    for call in (study.recommend, lambda: study.predict([[0.5]])):
+    for call in (study.recommend, study.price, lambda: study.predict([[0.5]])):
         with pytest.raises(RuntimeError, match="an answer needs a reading"):
             call()
     assert study.suspects() == ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
 
+from unbribable.decision.price import Price
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
@@ -199,6 +200,19 @@ class Study:
         with self._log.looking():
             found = self._log.result().suspects
         return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
+
+    def price(self, eps: float | None = None) -> Price:
+        """How much lying it takes before another candidate can be better than the recommended one.
+
+        Args:
+            eps: By more than that; see `Result.price` for the default.
+
+        Raises:
+            RuntimeError: There is no reading yet.
+        """
+        with self._log.looking() as engine:
+            _with_reading(engine)
+            return self._log.result().price(eps)
 
     def result(self) -> Result:
         """Everything so far, as `maximize` returns it: it stays as it is while the study goes on."""
