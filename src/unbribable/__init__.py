@@ -19,8 +19,9 @@ from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
-from unbribable.practice.maximize import maximize
+from unbribable.practice.maximize import maximize, minimize
 from unbribable.practice.result import Result, Trial
+from unbribable.practice.study import Study
 from unbribable.runs.record import Record
 from unbribable.runs.simulate import simulate
 from unbribable.theory.assumptions import Assumptions
@@ -59,10 +60,12 @@ __all__ = [
     "Result",
     "RobustGPUCB",
     "SquaredExponential",
+    "Study",
     "Suspect",
     "Trial",
     "Whole",
     "maximize",
+    "minimize",
     "plot_history",
     "plot_posterior",
     "plot_suspects",

@@ -16,7 +16,7 @@ from unbribable.model.encoding import Encoding
 
 NAN, INF = math.nan, math.inf
 BOX = Box([0.0, -5.0], [1.0, 15.0], n_candidates=64)
-MIXED = Encoding.of({"x": (0, 1), "n": Whole(1, 4), "kind": ["a", "b", "c"]})
+MIXED = Encoding.of({"x": (0.0, 1.0), "n": Whole(1, 4), "kind": ["a", "b", "c"]})
 LAWS = settings(max_examples=50, deadline=None, derandomize=True)
 
 Row = tuple[Callable[[], Any], type[Exception], tuple[str, ...]]

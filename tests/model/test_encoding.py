@@ -216,7 +216,7 @@ def test_the_largest_coordinate_wins_and_ties_go_to_the_first() -> None:
 
 
 def test_constants_take_no_coordinate() -> None:
-    encoding = Encoding.of({"a": (2, 2), "x": (0, 1), "b": Whole(3, 3), "c": ["only"]})
+    encoding = Encoding.of({"a": (2.0, 2.0), "x": (0.0, 1.0), "b": Whole(3, 3), "c": ["only"]})
     assert encoding.d == 1
     params = {"a": 2.0, "x": 0.25, "b": 3, "c": "only"}
     assert encoding.encode(params) == [0.25]
@@ -224,7 +224,7 @@ def test_constants_take_no_coordinate() -> None:
     with pytest.raises(ValueError, match=r"a must be in \[2.0, 2.0\], got a=3.0"):
         encoding.encode(params | {"a": 3.0})
 
-    fixed = Encoding.of({"a": (2, 2), "c": ["only"]})
+    fixed = Encoding.of({"a": (2.0, 2), "c": ["only"]})
     assert fixed.d == 1
     assert fixed.encode({"a": 2, "c": "only"}) == [0.5]
     assert fixed.snap(np.array([[0.0], [1.0]])).tolist() == [[0.5], [0.5]]
@@ -236,13 +236,15 @@ def test_every_combination_of_values_is_one_point() -> None:
     assert [dim.count for dim in finite.dimensions.values()] == [9, 5, 3, 1]
     u = np.random.default_rng(0).random((20000, finite.d))
     assert len(np.unique(finite.snap(u), axis=0)) == 9 * 5 * 3
-    assert Encoding.of({"x": (0, 1)}).dimensions["x"].count is None
+    assert Encoding.of({"x": (0.0, 1)}).dimensions["x"].count is None
 
 
 def test_friendly_bounds() -> None:
     encoding = Encoding.of(
         {
-            "x": (0, 1),
+            "x": (0.0, 1),
+            "layers": (1, 5),
+            "width": [np.int64(2), 4],
             "y": [0.0, 2.0],
             "z": np.array([-1.0, 1.0]),
             "n": Whole(1, 9),
@@ -255,6 +257,8 @@ def test_friendly_bounds() -> None:
     )
     assert encoding.dimensions == {
         "x": Real(0.0, 1.0),
+        "layers": Whole(1, 5),
+        "width": Whole(2, 4),
         "y": Real(0.0, 2.0),
         "z": Real(-1.0, 1.0),
         "n": Whole(1, 9),
@@ -338,7 +342,7 @@ def test_bad_dimensions_are_refused(make: Any, error: type[Exception], words: st
 
 MIXED = Encoding.of(
     {
-        "x": (0, 1),
+        "x": (0.0, 1.0),
         "lr": Real(1e-5, 1, log=True),
         "s": Real(0, 1, step=0.25),
         "n": Whole(1, 9),
@@ -395,7 +399,7 @@ def test_missing_names_wrong_shapes_and_nan_are_refused() -> None:
 
 def test_bad_plain_data_is_refused() -> None:
     entry = {"name": "x", "kind": "real", "low": 0.0, "high": 1.0}
-    assert Encoding.from_plain({"dimensions": [entry]}) == Encoding.of({"x": (0, 1)})
+    assert Encoding.from_plain({"dimensions": [entry]}) == Encoding.of({"x": (0.0, 1.0)})
     with pytest.raises(
         ValueError, match="kind must be one of 'real', 'whole', 'choice', got kind='big'"
     ):

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -129,8 +128,8 @@ def test_without_a_seed_the_file_keeps_the_one_that_was_drawn(tmp_path: Path) ->
 # --- another run's file --------------------------------------------------------------------------
 
 OTHERS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-    "n_rounds": ({"n_rounds": 7}, ("n_rounds", "was 6", "got 7", "another file", "initial=[")),
-    "corruption": ({"corruption": 2.0}, ("corruption", "was 1.5", "got 2.0")),
+    "n_rounds": ({"n_rounds": 2}, ("n_rounds must be >= 3", "n_rounds=2")),
+    "corruption": ({"corruption": 2.0}, ("corruption", "was 1.5", "got 2.0", "another file")),
     "no corruption": ({"corruption": 0}, ("corruption", "was 1.5", "got 0")),
     "known_or_zero": (
         {"corruption": None, "known_or_zero": 1.5},
@@ -168,19 +167,19 @@ def test_another_runs_file_is_refused_and_the_difference_named(
     assert file.read_bytes() == before
 
 
-def test_more_rounds_are_had_in_the_way_that_the_refusal_names(tmp_path: Path) -> None:
-    """A finished run brings its readings as initial ones to a run in another file."""
-    file = tmp_path / "run.json"
-    words = {**GIVEN, "file": file}
-    done = ub.maximize(Scripted(script={5: math.inf}), **words, n_rounds=6)
-    with pytest.raises(ValueError, match="n_rounds was 6, got 9") as caught:
-        ub.maximize(Scripted(first=7), **words, n_rounds=9)
-    (named,) = re.findall(r"initial=(\[.*\])", str(caught.value))
-    initial = eval(named, {"unbribable": ub})
-    more = {**words, "file": tmp_path / "more.json", "n_rounds": 3, "initial": initial}
-    run = ub.maximize(Scripted(first=7), **more)
-    assert [trial.y for trial in run.trials[:5]] == [t.y for t in done.trials if t.y is not None]
-    assert [trial.is_given for trial in run.trials] == [True] * 5 + [False] * 3
+@pytest.mark.parametrize("name", ["fitted", "fitted, known or zero", "given, a number"])
+def test_a_run_goes_on_with_more_rounds_on_the_same_file(name: str, tmp_path: Path) -> None:
+    """As if it had been the longer run from the start, where that has the same initial design."""
+    words, file = STORED[name], tmp_path / "run.json"
+    first = ub.maximize(scripted(words), n_rounds=13, seed=4, file=file, **words)
+    f = scripted(words, 14)
+    run = ub.maximize(f, n_rounds=16, file=file, **words)
+    assert len(f.points) == 3
+    rows = [{**row, "instance": None} for row in trials_of(run)]
+    assert rows[:13] == [{**row, "instance": None} for row in trials_of(first)]
+    assert_same_run(ub.Result.load(file), run)
+    whole = ub.maximize(scripted(words), n_rounds=16, seed=4, **words)
+    assert_same_run(run, whole)
 
 
 def test_the_bounds_of_a_box_are_compared_too(tmp_path: Path) -> None:
@@ -282,7 +281,7 @@ def assert_file_refused(file: Path) -> None:
         pytest.param(lambda whole: b"[1, 2]", id="a list"),
         pytest.param(lambda whole: b'"run"', id="text"),
         pytest.param(lambda whole: b"{}", id="nothing in it"),
-        pytest.param(lambda whole: whole.replace(b'"format": 1', b'"format": 99'), id="the future"),
+        pytest.param(lambda whole: whole.replace(b'"format": 2', b'"format": 99'), id="the future"),
         pytest.param(lambda whole: b"[" * 100_000 + b"]" * 100_000, id="nested a lot"),
         pytest.param(
             lambda whole: whole.replace(b"null", b"[" * 100_000 + b"]" * 100_000, 1), id="nested within"
@@ -344,8 +343,18 @@ WRONG: dict[str, Any] = {
     },
     "a domain that is a list": lambda run: {**run, "domain": [1]},
     "a plan that is a list": lambda run: {**run, "plan": [1]},
-    "interrupted perhaps": lambda run: {**run, "is_interrupted": "no"},
-    "nothing about interruption": without("is_interrupted"),
+    "stopped by a number": lambda run: {**run, "stopped": 3},
+    "nothing about interruption": without("stopped"),
+    "nothing pending": without("pending"),
+    "a round told and pending": lambda run: {
+        **run,
+        "pending": [{"number": 1, "x": [0.5], "instance": "main"}],
+    },
+    "a query outside": lambda run: {
+        **run,
+        "pending": [{"number": 4, "x": [7.0], "instance": "main"}],
+    },
+    "retracted perhaps": with_trial(y=None, error="retracted", retracted="no"),
     "a time as text": lambda run: {**run, "seconds_per_ask": "1"},
 }
 

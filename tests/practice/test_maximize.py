@@ -266,8 +266,8 @@ NO_INITIALS: dict[str, Any] = {
     "large": (BOX, [([0.5], -2e150)], ValueError, ("initial reading must be at most 1e+150", "-2e+150")),
     "text": (BOX, [([0.5], "1")], TypeError, ("initial reading must be a real number", "'1'")),
     "nothing": (BOX, [([0.5], None)], TypeError, ("initial reading must be a real number", "None")),
-    "another name": ({"z": (0, 1)}, [({"y": 0.5}, 0.0)], ValueError, ("names ['z']", "['y']")),
-    "no name": ({"z": (0, 1)}, [([0.5], 0.0)], TypeError, ("mapping from name", "[0.5]")),
+    "another name": ({"z": (0.0, 1.0)}, [({"y": 0.5}, 0.0)], ValueError, ("names ['z']", "['y']")),
+    "no name": ({"z": (0.0, 1.0)}, [([0.5], 0.0)], TypeError, ("mapping from name", "[0.5]")),
     "another option": ({"k": ["a", "b"]}, [({"k": "c"}, 0.0)], ValueError, ("'a', 'b'", "'c'")),
 }
 

@@ -204,7 +204,7 @@ def test_only_its_owner_may_read_a_run_file_also_while_it_is_written(
     finally:
         os.umask(before)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert seen == ["fsync", "replace", "fsync"] * 10 + ["fsync", "fsync"]  # the content, then the name
+    assert seen == ["fsync", "replace", "fsync"] * 18 + ["fsync", "fsync"]  # the content, then the name
 
 
 # --- a failing disk ------------------------------------------------------------------------------

@@ -107,18 +107,21 @@ REFUSED: dict[str, Any] = {
     ),
     "no kind": (lambda: Space.from_plain({}), ValueError, ("a box, a grid or an encoding", "None")),
     "a name missing": (
-        lambda: Space.of({"a": (0, 1), "b": (0, 1)}).given({"a": 0.5}),
+        lambda: Space.of({"a": (0.0, 1.0), "b": (0.0, 1.0)}).given({"a": 0.5}),
         ValueError,
         ("names ['a', 'b']", "['a']"),
     ),
     "no names": (
-        lambda: Space.of({"a": (0, 1)}).given([0.5]),
+        lambda: Space.of({"a": (0.0, 1.0)}).given([0.5]),
         TypeError,
         ("mapping from name to value", "[0.5]"),
     ),
     "a stored name twice": (
         lambda: Space.from_plain(
-            {"kind": "encoding", "dimensions": 2 * Encoding.of({"a": (0, 1)}).to_plain()["dimensions"]}
+            {
+                "kind": "encoding",
+                "dimensions": 2 * Encoding.of({"a": (0.0, 1.0)}).to_plain()["dimensions"],
+            }
         ),
         ValueError,
         ("distinct", "'a'"),

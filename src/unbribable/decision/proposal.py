@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from unbribable.model.checks import Floats, Ints
 
@@ -48,6 +49,8 @@ class Query:
     """The instance that the round's draw names."""
     level: int = 0
     """The level that plays, where levels take turns; 0 where they do not."""
+    params: dict[str, Any] | None = None
+    """x by the names of a named space."""
 
     @property
     def id(self) -> int:

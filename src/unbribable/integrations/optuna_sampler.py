@@ -145,7 +145,7 @@ class UnbribableSampler(BaseSampler):
         terms = Terms.from_plain(plain, None if seed is None else Seed.of(seed))
         settings = {name: getattr(terms.plan, name) for name in Settings.__annotations__}
         return cls(
-            n_trials=terms.plan.n_rounds,
+            n_trials=terms.plan.n_rounds or 0,  # it has one: the constructor sees to that
             search_space=terms.search_space,
             seed=terms.seed,
             reveal=terms.reveal,

@@ -51,8 +51,8 @@ class Encoding:
         """From an Encoding, or from name -> bounds as people write them.
 
         - A Real, Whole or Choice stays what it is.
-        - A pair of numbers is Real(low, high), even a list of two integers: write Whole(1, 9) for
-          integers, and Choice((1, 9)) for one of two numbers.
+        - A pair of numbers, in a tuple or a list, is Real(low, high); a pair of integers is
+          Whole(low, high). Write (0.0, 1.0) for what lies between, Choice((1, 9)) for one of two.
         - Any other list, and a tuple without numbers, is a Choice. Anything else is refused.
         """
         if isinstance(bounds, Encoding):
@@ -148,9 +148,10 @@ def _dimension_of(bound: Any) -> Dimension:
         bound = bound.tolist()
     if not isinstance(bound, list | tuple):
         raise TypeError(f"must be a Dimension, a pair of numbers or a list of options, got {bound!r}")
-    numbers = [type(plain_value(entry)) in (int, float) for entry in bound]
+    kinds = [type(plain_value(entry)) for entry in bound]
+    numbers = [kind in (int, float) for kind in kinds]
     if len(bound) == 2 and all(numbers):
-        return Real(*bound)
+        return Whole(*bound) if kinds == [int, int] else Real(*bound)
     if isinstance(bound, tuple) and any(numbers):
         raise ValueError(f"must be a pair (low, high), or a list of options, got {bound!r}")
     return Choice(tuple(bound))

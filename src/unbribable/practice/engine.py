@@ -1,4 +1,4 @@
-"""Initial design, fit, then an algorithm: the loop behind `maximize` and the Optuna sampler."""
+"""Initial design, fit, then an algorithm: what `Study` and the Optuna sampler ask and tell."""
 
 import math
 from collections.abc import Sequence
@@ -44,6 +44,7 @@ class Engine:
             with what lam, is decided by the algorithm.
         lost: Round without a reading -> whether its value is the reason.
         failed: The points of such rounds, as the kernel sees them, by round.
+        retracted: Round whose reading was taken out -> whether its value was certainly no reason.
         n_design: Readings of the initial design.
     """
 
@@ -54,6 +55,8 @@ class Engine:
         self.told: list[Reading] = []
         self.lost: dict[int, bool] = {}
         self.failed: dict[int, Floats] = {}
+        self.retracted: dict[int, bool] = {}
+        self._lost_at: dict[int, int] = {}  # readings told before it was lost
         self.n_design = plan.n_design(domain.d)
         self._start = Candidates(domain)
         kernel = plan.kernel if plan.assumptions is None else plan.assumptions.kernel
@@ -113,12 +116,26 @@ class Engine:
         missing because of its value. If its point x is given, it is not asked for again.
         """
         self.lost[t] = because_of_value
+        self._lost_at.setdefault(t, len(self.told))
         if x is not None:
             self.failed[t] = self._start.coordinates_of(x)
 
-    def point(self, x: Any) -> Floats:
-        """A point in the user's units, checked (and snapped, where not every point exists)."""
-        return self.x_of(self._start.coordinates_of(x))
+    def retract(self, t: int, *, unrelated_to_value: bool = False) -> None:
+        """Take out the reading of round t, if it was told: all is as if it had never been.
+
+        Unless the reason had nothing to do with its value, nothing is guaranteed from then on.
+        """
+        place = next((k for k, reading in enumerate(self.told) if reading.t == t), None)
+        if place is not None:
+            del self.told[place]
+            self._lost_at = {s: n - (n > place) for s, n in self._lost_at.items()}
+        self.retracted[t] = unrelated_to_value
+        self.scored = self._estimate = self._algorithm = self._scout = None
+        self._fitted_at = -1
+
+    def u_of(self, x: Any) -> Floats:
+        """A point in the user's units as the kernel sees it, checked."""
+        return self._start.coordinates_of(x)
 
     def x_of(self, u: Floats) -> Floats:
         """A point as the kernel sees it, (d,) or (n, d), in the user's units."""
@@ -136,6 +153,7 @@ class Engine:
             return self
         early = Engine(self.domain, replace(self.plan, n_init=len(self.told)), self.seed)
         early.told, early.lost, early.failed = self.told, self.lost, self.failed
+        early.retracted, early._lost_at = self.retracted, self._lost_at
         return early
 
     # --- what follows from the readings ----------------------------------------------------------
@@ -149,11 +167,14 @@ class Engine:
     def n_readings(self) -> int:
         """Readings there are and will be: the rounds planned, and those whose points the user chose.
 
-        If more were told, that many, in steps of an eighth: algorithms that depend on it start anew.
+        If more were told, or nobody said how many are planned, at least that many, in steps of an
+        eighth: algorithms that depend on it start anew.
         """
+        n_told = len(self.told)
         n_given = sum(reading.chosen_by == "user" for reading in self.told)
-        n_told = last_fit_point(len(self.told), 0, n_last=math.inf)
-        return max(self.plan.n_rounds + n_given, n_told or 0)
+        step = last_fit_point(n_told, 0, n_last=math.inf) or 0
+        n_told = n_told if step == n_told else step + step // 8
+        return max(n_told, 1 if self.plan.n_rounds is None else self.plan.n_rounds + n_given)
 
     def drawn(self, t: int) -> str | None:
         """The instance that the draw of round t names: a function of seed and t.
@@ -192,13 +213,15 @@ class Engine:
                 self.domain, model.assumptions, model.units.scale, n, self.seed
             )
             self._counted = n
+            self._algorithm.journal.retracted.update(self.retracted)
             if self._fitted_at >= N_AT_ONCE:
                 self._algorithm.learn(self._in_model(self.told[: self._fitted_at], model))
-        for t, because_of_value in self.lost.items():
-            self._algorithm.lose(t, because_of_value=because_of_value)
-        for reading in self._in_model(self.told[len(self._algorithm.readings) :], model):
-            self._algorithm.learn(reading)
-        return self._algorithm
+        algorithm, lost = self._algorithm, list(self.lost.items())
+        for reading in self._in_model(self.told[len(algorithm.readings) :], model):
+            lost = self._give_up(algorithm, lost)
+            algorithm.learn(reading)
+        self._give_up(algorithm, lost)
+        return algorithm
 
     def scout(self) -> Scout:
         """The player that chooses points, after reading all that was told; needs what `fit` needs.
@@ -235,6 +258,16 @@ class Engine:
         return self._estimate[1]
 
     # --- inside --------------------------------------------------------------------------------
+
+    def _give_up(self, algorithm: Algorithm, lost: list[tuple[int, bool]]) -> list[tuple[int, bool]]:
+        """Tell the algorithm which rounds were lost before its next reading; returns the others."""
+        n, left = len(algorithm.readings), []
+        for t, because_of_value in lost:
+            if self._lost_at[t] <= n:
+                algorithm.lose(t, because_of_value=because_of_value)
+            else:
+                left.append((t, because_of_value))
+        return left
 
     @property
     def _is_redrawn(self) -> bool:

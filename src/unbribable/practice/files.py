@@ -12,13 +12,23 @@ from typing import Any
 from unbribable.files import written
 from unbribable.practice.plan import Plan
 
-FORMAT = 1
+FORMAT = 2
 
-_KEYS = {"domain", "plan", "seed", "is_interrupted", "seconds_per_ask", "trials"}
+_KEYS = {"domain", "plan", "seed", "stopped", "seconds_per_ask", "trials", "pending"}
+
+_OURS = ("unbribable", "contextlib")
 
 _held: dict[tuple[int, Path], object] = {}
 """Run files that this process has locked; the operating system only tells processes apart. With the
 process id, since a forked child inherits this table and not the locks."""
+
+
+def level_of_user() -> int:
+    """The stacklevel at which a warning points to the line outside of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def write(path: str | os.PathLike[str], stored: dict[str, Any]) -> None:
@@ -70,7 +80,8 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
                 os.write(handle, f"{os.getpid()}\n".encode())
             yield
         finally:
-            _release(handle, beside)
+            if os.getpid() == key[0]:  # a forked child has no lock to give back
+                _release(handle, beside)
     finally:
         del _held[key]
 
@@ -92,7 +103,7 @@ def _acquire(path: str | os.PathLike[str], beside: Path) -> int:
             warnings.warn(
                 f"{path} cannot be locked ({error}): see to it that no other run uses it",
                 RuntimeWarning,
-                stacklevel=5,
+                stacklevel=level_of_user(),
             )
             return handle
         with suppress(FileNotFoundError):

@@ -1,24 +1,22 @@
 """One call: find the maximum of a function some of whose readings may be lies."""
 
-import json
+import inspect
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, Unpack
 
-import numpy as np
-
-from unbribable.decision.draws import Seed
+from unbribable.decision.proposal import Query
 from unbribable.model import checks
-from unbribable.practice.engine import Engine
-from unbribable.practice.files import locked, read
-from unbribable.practice.plan import Plan, Settings, with_settings
+from unbribable.practice.files import level_of_user
+from unbribable.practice.given import functions
+from unbribable.practice.plan import Settings, with_settings
 from unbribable.practice.progress import reporter
-from unbribable.practice.result import Result, Trial, replayed, restored
-from unbribable.practice.space import Space
+from unbribable.practice.result import Result, Trial
+from unbribable.practice.saving import save
+from unbribable.practice.study import Study
 
 Callback = Callable[[Result, Trial], bool | None]
 
@@ -27,13 +25,6 @@ N_HOPELESS = 10
 
 N_HOPELESS_TYPES = 5
 """The same if each failed with a TypeError, which hardly depends on the point."""
-
-
-class SaveError(OSError):
-    """A run could not be saved. Nothing is lost yet: `result` can be saved to another file."""
-
-    result: Result
-    """The result so far, with the round that is not in the file."""
 
 
 @with_settings
@@ -47,19 +38,21 @@ def maximize(
     initial: Iterable[tuple[Any, float]] = (),
     callbacks: Iterable[Callback] = (),
     on_error: str = "record",
+    timeout: float | None = None,
+    n_jobs: int = 1,
     progress: bool | None = None,
     file: str | os.PathLike[str] | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
     """Find the maximum of f, although some of what it returns may be noise or lies.
 
-    Amounts (corruption, noise_std, B) are in the units of f.
+    Amounts (corruption, noise_std, B) are in the units of f. It is a loop over a `Study`.
 
     Args:
         f: Takes a point, an array (d,) (or a dict where the domain has names), returns a number of
             at most 1e150 in absolute value.
         domain: A Box, a Grid, a list of pairs (low, high), an array of candidates (n, d), or a dict
-            from name to bounds such as {"x": (0.0, 1.0), "n": Whole(1, 9), "kind": ["a", "b"]}.
+            from name to bounds such as {"x": (0.0, 1.0), "n": (1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
         {settings}
         direction: "maximize" or "minimize".
@@ -71,209 +64,164 @@ def maximize(
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
             failed, nothing is learned, and the run goes on, unless the first ten all fail (five, if
             each with a TypeError). "raise": it is raised.
+        timeout: Seconds after which no evaluation begins any more; those that are running are
+            finished, and the result says that it ended early.
+        n_jobs: Evaluations at a time, in threads: f must be safe to call from several. What is asked
+            then depends on which of them end first, so the same seed may give another run. Ctrl-C
+            does not wait for those that are running; a resumed run evaluates their points again.
         progress: Whether to show a progress bar; by default on a terminal only.
-        file: Where to keep the run, written after every round. If it exists, the run resumes exactly
-            as if it had not stopped. It is for one run at a time, and holds the seed, so only its
-            owner may read it.
+        file: Where to keep the run, written before and after every evaluation. If it exists, the run
+            resumes exactly as if it had not stopped; with another n_rounds, as one of that many rounds
+            would go on from these readings. It is for one run at a time, and holds the seed, so
+            only its owner may read it.
 
     Returns:
-        The result; after Ctrl-C the result so far.
+        The result; after Ctrl-C or the timeout the result so far.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
         RuntimeError: Another run is using the file, or no evaluation so far has given a reading.
         OSError: The file cannot be written. If rounds were played, the `result` of the error has them.
     """
-    space = Space.of(domain)
     if not callable(f):
         raise TypeError(f"f must be callable, got f={f!r}")
     checks.choice("on_error", on_error, ("record", "raise"))
-    plan = Plan.of(n_rounds, settings, direction)
-    functions, readings = _functions(callbacks), _pairs(initial)
-    if file is not None:
-        space.to_plain()  # refuses what cannot be stored
-        if not Path(file).resolve().parent.is_dir():
-            raise ValueError(f"file must be in a folder that exists, got file={str(file)!r}")
-    run = _Run(space, Engine(space.domain, plan, seed), file)
-    with nullcontext() if file is None else locked(file):
-        if file is not None and Path(file).exists():
-            run.resume(seed, readings)
-        else:
-            run.give(readings)
+    checks.integer("n_rounds", n_rounds, at_least=1)
+    checks.integer("n_jobs", n_jobs, at_least=1)
+    if timeout is not None:
+        checks.real("timeout", timeout, above=0.0)
+    heard = functions(callbacks)
+    words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
+    with Study(domain, n_rounds=n_rounds, **words, **settings) as study:
+        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout)
         with reporter(n_rounds, progress) as report:
+
+            def hear(trial: Trial) -> None:
+                report(log.result())
+                result = study.result() if heard else None  # theirs to keep
+                if any([function(result, trial) for function in heard]):  # all hear it
+                    run.stop("a callback")
+
             try:
-                while run.n_done < n_rounds:
-                    run.check_hope()
-                    trial = run.round(f, on_error)
-                    report(run.result())
-                    result = run.result(anew=bool(functions))  # theirs to keep
-                    if any([function(result, trial) for function in functions]):  # all hear it
-                        return run.ended(is_interrupted=run.n_done < n_rounds)
+                run.play(n_jobs, hear)
             except KeyboardInterrupt:
-                return run.ended(is_interrupted=True)
-    return run.result()
+                run.stop("Ctrl-C")
+        if run.stopped is None:
+            return log.result()
+        # Ctrl-C may have hit the engine in the middle: from the trials again.
+        result = log.result(anew=True, stopped=run.stopped)
+        if file is not None:
+            save(result, file, lambda: result)
+        return result
+
+
+def minimize(f: Callable[[Any], float], domain: Any, n_rounds: int, **words: Any) -> Result:
+    """Find the minimum of f: `maximize` with direction="minimize", and all else as there."""
+    return maximize(f, domain, n_rounds, direction="minimize", **words)
+
+
+_signature = inspect.signature(maximize)
+minimize.__signature__ = _signature.replace(  # type: ignore[attr-defined]
+    parameters=[each for name, each in _signature.parameters.items() if name != "direction"]
+)
 
 
 class _Run:
     """Holds changing state: a run under way."""
 
-    def __init__(self, space: Space, engine: Engine, file: str | os.PathLike[str] | None) -> None:
-        self.space = space
-        self.engine = engine
-        self.file = file
-        self.trials: list[Trial] = []
-        self.seconds: list[float] = []
+    def __init__(
+        self,
+        study: Study,
+        f: Callable[[Any], float],
+        n_rounds: int,
+        on_error: str,
+        timeout: float | None,
+    ) -> None:
+        self._study = study
+        self._f = f
+        self._n_rounds = n_rounds
+        self._on_error = on_error
+        self._timeout = timeout
+        self._start = time.monotonic()
         self._failures: list[type[Exception]] = []
         self._last_failure: Exception | None = None  # in this call, like those
+        self.stopped: str | None = None
 
     @property
-    def n_done(self) -> int:
+    def _n_done(self) -> int:
         """Evaluations so far."""
-        return sum(not trial.is_given for trial in self.trials)
+        return sum(not trial.is_given for trial in self._study.trials)
 
-    def give(self, readings: list[tuple[Any, Any]]) -> None:
-        """Take in the user's readings, all or none."""
-        for trial in self._given(readings):
-            self._take(trial)
-        self._save(self.result())
+    def stop(self, what: str) -> None:
+        """Begin no more evaluations; `what` has ended the run, if there were some left."""
+        if self._n_done < self._n_rounds:
+            self.stopped = what
 
-    def _given(self, readings: list[tuple[Any, Any]]) -> list[Trial]:
-        trials = []
-        for t, (given, y) in enumerate(readings, 1):
-            x = self.engine.point(self.space.given(given))
-            params, y = self.space.shown(x), checks.reading("initial reading", y)
-            trials.append(Trial(t, x, params, y, self.engine.drawn(t), is_given=True))
-        return trials
-
-    def check_hope(self) -> None:
-        """Refuse to spend more rounds on an f that has never given a reading."""
-        is_typed = all(issubclass(kind, TypeError) for kind in self._failures)
-        if len(self._failures) < (N_HOPELESS_TYPES if is_typed else N_HOPELESS):
+    def play(self, n_jobs: int, hear: Callable[[Trial], None]) -> None:
+        """Ask, evaluate, tell and let hear, until all is done or somebody stops it."""
+        if n_jobs == 1:
+            while (query := self._next(())) is not None:
+                hear(self._tell(query, *self._read(query)))
             return
-        if any(trial.y is not None and not trial.is_given for trial in self.trials):
-            return
-        way = "mend f"
-        if self.file is not None:
-            way = f"they are kept in {self.file}: mend f, or call again to resume from there"
-        raise RuntimeError(
-            f"f must return a number, got none in {len(self._failures)} evaluations (the last one: "
-            f"{_reason(self._last_failure)}); {self.n_done} of {self.engine.plan.n_rounds} rounds are "
-            f"spent; {way}"
-        ) from self._last_failure
-
-    def round(self, f: Callable[[Any], float], on_error: str) -> Trial:
-        """Ask, evaluate, learn, save."""
-        start = time.perf_counter()
-        query = self.engine.ask(len(self.trials) + 1)
-        self.seconds.append(time.perf_counter() - start)
-        y, error = None, None
+        pool, running = ThreadPoolExecutor(n_jobs), dict[Future[Any], Query]()
         try:
-            y = checks.reading("y", f(self.space.shown(query.x)))
-            self._last_failure = None  # which keeps what f held when it failed
+            while True:
+                while len(running) < n_jobs and (query := self._next(running.values())) is not None:
+                    running[pool.submit(self._read, query)] = query
+                if not running:
+                    return
+                ended = wait(running, return_when=FIRST_COMPLETED).done
+                for future in sorted(ended, key=lambda each: running[each].t):
+                    hear(self._tell(running.pop(future), *future.result()))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _next(self, running: Collection[Query]) -> Query | None:
+        """What to evaluate next: a query that was never told, or a new one; None if no more."""
+        if self._timeout is not None and time.monotonic() - self._start >= self._timeout:
+            self.stop(f"the timeout of {self._timeout:g} s")
+        if self.stopped is not None or self._n_done + len(running) >= self._n_rounds:
+            return None
+        self._check_hope()
+        rounds = {query.t for query in running}
+        left = [query for query in self._study.pending if query.t not in rounds]
+        return left[0] if left else self._study.ask()
+
+    def _read(self, query: Query) -> tuple[float | None, Exception | None]:
+        try:
+            return checks.reading("y", self._f(self._study.space.shown(query.x))), None
         except Exception as raised:
-            if on_error == "raise":
+            if self._on_error == "raise":
                 raise
-            error = _reason(raised)
+            return None, raised
+
+    def _tell(self, query: Query, y: float | None, failure: Exception | None) -> Trial:
+        self._last_failure = failure  # which keeps what f held when it failed
+        reason = None if failure is None else f"{type(failure).__name__}: {failure}"
+        if failure is not None:
             if not self._failures:
                 warnings.warn(
-                    f"round {query.t} failed and is recorded as such, nothing was learned: {error}",
+                    f"round {query.t} failed and is recorded as such, nothing was learned: {reason}",
                     RuntimeWarning,
-                    stacklevel=3,
+                    stacklevel=level_of_user(),
                 )
-            self._failures.append(type(raised))
-            self._last_failure = raised
-        params = self.space.shown(query.x)
-        trial = Trial(query.t, query.x, params, y, query.drawn, error=error)
-        self._take(trial)
-        self._save(self.result())
-        return trial
+            self._failures.append(type(failure))
+        self._study.tell(query, y, error=reason)
+        return self._study.trials[-1]
 
-    def _take(self, trial: Trial) -> None:
-        self.trials.append(trial)  # first of all: what Ctrl-C finds here is not lost
-        trial.tell(self.engine)
-
-    def _save(self, result: Result) -> None:
-        if self.file is not None:
-            try:
-                result.save(self.file)
-            except OSError as error:
-                unsaved = SaveError(error.errno, error.strerror, error.filename)
-                unsaved.result = self.result(is_interrupted=True, anew=True)
-                unsaved.add_note("The result so far is the `result` of this error: save it elsewhere.")
-                raise unsaved from error
-
-    def result(self, *, is_interrupted: bool = False, anew: bool = False) -> Result:
-        """The result so far; `anew`: with an engine of its own."""
-        engine = replayed(self.engine, self.trials) if anew else self.engine
-        seconds = float(np.median(self.seconds)) if self.seconds else None
-        return Result(
-            self.space, engine, self.trials, is_interrupted=is_interrupted, seconds_per_ask=seconds
-        )
-
-    def ended(self, *, is_interrupted: bool) -> Result:
-        """The result, kept in the file too, of a run that may end before its last round."""
-        # Ctrl-C may have hit the engine in the middle: from the trials again.
-        result = self.result(is_interrupted=is_interrupted, anew=True)
-        self._save(result)
-        return result
-
-    def resume(self, seed: Any, initial: list[tuple[Any, Any]]) -> None:
-        """Go on from the file, if it belongs to the same arguments."""
-        assert self.file is not None
-        stored, plan = read(self.file), self.engine.plan
-        for name, now in (("domain", self.space.to_plain()), ("plan", plan.to_plain())):
-            then = stored[name]
-            for key, value in json.loads(json.dumps(now)).items():
-                if then.get(key) != value:
-                    way = "use the same arguments, or another file"
-                    if key == "n_rounds":
-                        way += (
-                            ", to which initial=[(trial.params, trial.y) for trial in unbribable."
-                            f"Result.load({str(self.file)!r}).trials if trial.y is not None] brings the "
-                            "readings of this one; n_rounds then counts those still to be taken"
-                        )
-                    raise ValueError(
-                        f"{self.file} holds another run: {name} {key} was {then.get(key)!r}, got "
-                        f"{value!r}; {way}"
-                    )
-        result = restored(self.file, stored, plan)
-        if seed is not None and Seed.of(seed) != result.engine.seed:
-            raise ValueError(f"{self.file} holds a run with another seed; leave the seed out")
-        given = [(trial.x.tolist(), trial.y) for trial in result.trials if trial.is_given]
-        if initial and [(trial.x.tolist(), trial.y) for trial in self._given(initial)] != given:
-            raise ValueError(
-                f"{self.file} holds a run with other initial readings, {given}, got "
-                f"initial={initial}; leave them out"
-            )
-        self.engine = result.engine
-        self.trials = list(result.trials)
-
-
-def _reason(failure: Exception | None) -> str:
-    return f"{type(failure).__name__}: {failure}"
-
-
-def _functions(callbacks: Any) -> tuple[Callback, ...]:
-    if callable(callbacks) or not isinstance(callbacks, Iterable):
-        raise TypeError(
-            f"callbacks must be a list of functions, got callbacks={callbacks!r}; one alone is [f]"
-        )
-    functions = tuple(callbacks)
-    for k, function in enumerate(functions):
-        if not callable(function):
-            raise TypeError(f"callbacks[{k}] must be callable, got callbacks[{k}]={function!r}")
-    return functions
-
-
-def _pairs(initial: Any) -> list[tuple[Any, Any]]:
-    if not isinstance(initial, Iterable):
-        raise TypeError(f"initial must be a list of pairs (point, reading), got initial={initial!r}")
-    pairs = []
-    for k, pair in enumerate(initial):
-        try:
-            x, y = pair
-        except (TypeError, ValueError):
-            name = f"initial[{k}]"
-            raise ValueError(f"{name} must be a pair (point, reading), got {name}={pair!r}") from None
-        pairs.append((x, y))
-    return pairs
+    def _check_hope(self) -> None:
+        """Refuse to spend more rounds on an f that has never given a reading."""
+        study, failures = self._study, self._failures
+        is_typed = all(issubclass(kind, TypeError) for kind in failures)
+        if len(failures) < (N_HOPELESS_TYPES if is_typed else N_HOPELESS):
+            return
+        if any(trial.y is not None and not trial.is_given for trial in study.trials):
+            return
+        way = "mend f"
+        if study._log.file is not None:
+            way = f"they are kept in {study._log.file}: mend f, or call again to resume from there"
+        last = self._last_failure
+        raise RuntimeError(
+            f"f must return a number, got none in {len(failures)} evaluations (the last one: "
+            f"{type(last).__name__}: {last}); {self._n_done} of {self._n_rounds} rounds are spent; {way}"
+        ) from last

@@ -99,9 +99,10 @@ class Plan:
 
     The fields are what `maximize` explains under the same names, where None was replaced by a default
     only in `explore`: None means that the algorithm chooses the points, a number is a scout's beta.
+    Without n_rounds there are as many rounds as are asked for.
     """
 
-    n_rounds: int
+    n_rounds: int | None = None
     corruption: float | str | None = None
     known_or_zero: float | None = None
     direction: str = "maximize"
@@ -114,7 +115,7 @@ class Plan:
     explore: float | None = EXPLORE
 
     @classmethod
-    def of(cls, n_rounds: int, settings: Settings, direction: str = "maximize") -> "Plan":
+    def of(cls, n_rounds: int | None, settings: Settings, direction: str = "maximize") -> "Plan":
         """From what a user says."""
         unknown = sorted(settings.keys() - Settings.__annotations__.keys())
         if unknown:
@@ -129,7 +130,8 @@ class Plan:
             value = getattr(self, name)
             if isinstance(value, np.generic):  # plain numbers can be stored
                 object.__setattr__(self, name, value.item())
-        checks.integer("n_rounds", self.n_rounds, at_least=1)
+        if self.n_rounds is not None:
+            checks.integer("n_rounds", self.n_rounds, at_least=1)
         if self.known_or_zero is not None and self.corruption is not None:
             raise ValueError(
                 "corruption and known_or_zero exclude each other, "
@@ -188,7 +190,8 @@ class Plan:
     ) -> tuple[tuple[str, float], ...] | None:
         """The instances that a draw can name, with their probabilities, in the order of the draw.
 
-        None where they depend on a fit that there is not yet: Fast-Slow reads C in units of `scale`.
+        None where they depend on a fit that there is not yet (Fast-Slow reads C in units of `scale`), or
+        on a number of readings that nobody said.
 
         Args:
             n_readings: For how many readings; as many as there are rounds if None.
@@ -198,7 +201,8 @@ class Plan:
             scale = 1.0 if self.assumptions is not None else scale
             return None if scale is None else fast_slow_probabilities(self.known_or_zero / scale)
         if self.corruption == UNKNOWN:
-            return layer_probabilities(self.n_rounds if n_readings is None else n_readings)
+            n = self.n_rounds if n_readings is None else n_readings
+            return None if n is None else layer_probabilities(n)
         return (("main", 1.0),)
 
     def drawn(self, seed: Seed, t: int, scale: float | None = None) -> str | None:
@@ -224,11 +228,12 @@ class Plan:
 
     def n_design(self, d: int) -> int:
         """Readings of the initial design: none where everything is assumed already."""
-        if self.n_init is not None:
-            return min(self.n_init, self.n_rounds)
+        n, n_init = self.n_rounds, self.n_init
+        if n_init is not None:
+            return n_init if n is None else min(n_init, n)
         if self.assumptions is not None:
             return 0
-        return min(2 * d + 4, max(1, self.n_rounds // 2))
+        return 2 * d + 4 if n is None else min(2 * d + 4, max(1, n // 2))
 
     @property
     def fitted(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What `maximize` returns: the robust answer, the naive one beside it, and everything told."""
+"""What a study comes to: the robust answer, the naive one beside it, and everything told."""
 
 import os
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ import numpy as np
 
 from unbribable.decision.draws import Seed
 from unbribable.decision.price import Price
+from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.decision.words import point
@@ -40,6 +41,8 @@ class Trial:
     """Whether it is an initial reading of the user's."""
     error: str | None = None
     """Why there is no reading."""
+    retracted: bool | None = None
+    """None, or that its reading was taken out: whether the reason had nothing to do with its value."""
 
     def __post_init__(self) -> None:
         x = self.x.copy()
@@ -53,12 +56,14 @@ class Trial:
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
-        names = ("number", "x", "params", "y", "instance", "is_given", "error")
+        names = ("number", "x", "params", "y", "instance", "is_given", "error", "retracted")
         return {name: plain(getattr(self, name)) for name in names}
 
     def tell(self, engine: Engine) -> None:
         """Let the engine learn it, or that it has no reading."""
-        if self.y is None:
+        if self.retracted is not None:
+            engine.retract(self.t, unrelated_to_value=self.retracted)
+        elif self.y is None:
             engine.lose(self.t, self.x)
         else:
             chosen_by = "user" if self.is_given else "algorithm"
@@ -71,8 +76,9 @@ class Result:
     Attributes:
         space: Where it searched.
         engine: Readings, fit and algorithm.
-        trials: All rounds, in order.
-        is_interrupted: Whether the run was ended by Ctrl-C or a callback.
+        trials: All rounds that were told, in the order of telling.
+        pending: What was asked and not told yet, oldest first.
+        stopped: What ended the run before its last round, such as "Ctrl-C"; None if nothing did.
         seconds_per_ask: Median time to choose a point.
     """
 
@@ -82,14 +88,21 @@ class Result:
         engine: Engine,
         trials: Sequence[Trial],
         *,
-        is_interrupted: bool = False,
+        pending: Sequence[Query] = (),
+        stopped: str | None = None,
         seconds_per_ask: float | None = None,
     ) -> None:
         self.space = space
         self.engine = engine
         self.trials = tuple(trials)
-        self.is_interrupted = is_interrupted
+        self.pending = tuple(pending)
+        self.stopped = stopped
         self.seconds_per_ask = seconds_per_ask
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether something ended the run before its last round."""
+        return self.stopped is not None
 
     @cached_property
     def recommendation(self) -> Recommendation | None:
@@ -186,6 +199,8 @@ class Result:
         ]
         if self.detected is not None:
             lines.append(f"Corruption was detected in round {self.detected}.")
+        if self.stopped is not None:
+            lines.append(f"The run was ended before its last round by {self.stopped}.")
         return "\n".join(lines)
 
     def price(self, eps: float | None = None) -> Price:
@@ -222,7 +237,7 @@ class Result:
             "naive": None if self.naive is None else self.naive.to_plain(),
             "detected": self.detected,
             "refuted": self.refuted,
-            "is_interrupted": self.is_interrupted,
+            "stopped": self.stopped,
             "seconds_per_ask": self.seconds_per_ask,
             "suspects": [suspect.to_dict() for suspect in self.suspects if suspect.is_flagged],
             "trials": [trial.to_plain() for trial in self.trials],
@@ -246,9 +261,13 @@ class Result:
             "domain": self.space.to_plain(),
             "plan": self.engine.plan.to_plain(),
             "seed": self.engine.seed.to_plain(),
-            "is_interrupted": self.is_interrupted,
+            "stopped": self.stopped,
             "seconds_per_ask": self.seconds_per_ask,
             "trials": [trial.to_plain() for trial in self.trials],
+            "pending": [
+                {"number": query.t, "x": query.x.tolist(), "instance": query.drawn}
+                for query in self.pending
+            ],
         }
         write(path, stored)
 
@@ -267,19 +286,23 @@ def restored(path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | 
     try:
         plan, space = plan or Plan.from_plain(stored["plan"]), Space.from_plain(stored["domain"])
         engine = Engine(space.domain, plan, Seed.from_plain(stored["seed"]))
-        trials: list[Trial] = []
-        for row in stored["trials"]:
-            trials.append(_stored_trial(row, len(trials) + 1, space, engine))
-            trials[-1].tell(engine)
+        trials = [_stored_trial(row, space, engine) for row in stored["trials"]]
+        pending = [_stored_query(row, space, engine) for row in stored["pending"]]
+        rounds = sorted([*(trial.t for trial in trials), *(query.t for query in pending)])
+        if rounds != list(range(1, len(rounds) + 1)):
+            raise ValueError(f"rounds must be numbered from 1 on, each once, got {rounds}")
         n_done = sum(not trial.is_given for trial in trials)
-        if n_done > plan.n_rounds:
+        if plan.n_rounds is not None and n_done > plan.n_rounds:
             raise ValueError(f"trials must be n_rounds={plan.n_rounds} at most, got {n_done}")
-        is_interrupted = checks.truth("is_interrupted", stored["is_interrupted"])
-        seconds = stored["seconds_per_ask"]
+        for trial in trials:
+            trial.tell(engine)
+        stopped, seconds = stored["stopped"], stored["seconds_per_ask"]
+        if not isinstance(stopped, str | None):
+            raise TypeError(f"stopped must be words or None, got stopped={stopped!r}")
         seconds = None if seconds is None else checks.real("seconds_per_ask", seconds)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"{path} must be a run saved by Result.save, got {error!r}") from error
-    return Result(space, engine, trials, is_interrupted=is_interrupted, seconds_per_ask=seconds)
+    return Result(space, engine, trials, pending=pending, stopped=stopped, seconds_per_ask=seconds)
 
 
 def replayed(engine: Engine, trials: Sequence[Trial]) -> Engine:
@@ -290,17 +313,30 @@ def replayed(engine: Engine, trials: Sequence[Trial]) -> Engine:
     return again
 
 
-def _stored_trial(row: dict[str, Any], t: int, space: Space, engine: Engine) -> Trial:
-    """A trial as it was saved, if the run can have had it in round t."""
+def _stored_query(row: dict[str, Any], space: Space, engine: Engine) -> Query:
+    """A query as it was saved."""
+    fields = {**row, "params": None, "y": None, "error": "pending"}
+    asked = _stored_trial(fields, space, engine)
+    return query_of(asked.t, asked.x, asked.instance, space, engine)
+
+
+def query_of(t: int, x: Floats, drawn: str | None, space: Space, engine: Engine) -> Query:
+    """The query of round t, as the run would ask it."""
+    u, params = engine.u_of(x), space.params(x)
+    return Query(t, x, u, index=None, instance=None, drawn=drawn, params=params)
+
+
+def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
+    """A trial as it was saved, if the run can have had it."""
     fields = dict(row)
-    number, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
-    if number != t:
-        raise ValueError(f"trials must be numbered from 1 on, got number={number}")
-    engine.point(fields["x"])  # refuses what is not a point
+    t, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
+    engine.u_of(fields["x"])  # refuses what is not a point
     x = np.asarray(fields["x"], dtype=np.float64)
     fields |= {"x": x, "params": space.shown(x), "y": None if y is None else checks.reading("y", y)}
     trial = Trial(t, **fields)
     checks.truth("is_given", trial.is_given)
+    if trial.retracted is not None:
+        checks.truth("retracted", trial.retracted)
     if not (trial.error is None if trial.y is not None else isinstance(trial.error, str)):
         raise ValueError(
             f"a trial must have a reading, or an error in words, got y={y!r} and error={trial.error!r}"

@@ -1,0 +1,182 @@
+"""The rounds of a study, in memory and in a file: what was asked, what was told, in that order."""
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbribable.decision.proposal import Query
+from unbribable.practice.engine import Engine
+from unbribable.practice.files import locked
+from unbribable.practice.result import Result, Trial, query_of, replayed
+from unbribable.practice.saving import resumed, save
+from unbribable.practice.space import Space
+
+
+class Logbook:
+    """Holds changing state: rounds told and pending, and the engine that follows them.
+
+    Args:
+        space: Where to search.
+        engine: That was told nothing yet.
+        file: Where to keep everything; what it holds is gone on with. None: nowhere.
+        seed: What the user gave, to be compared with that in the file.
+
+    Attributes:
+        trials: Rounds that were told, in the order of telling.
+        pending: Those that were asked and not told yet, by round, oldest first.
+    """
+
+    def __init__(
+        self, space: Space, engine: Engine, file: str | os.PathLike[str] | None, seed: Any
+    ) -> None:
+        self.space = space
+        self.engine = engine
+        self.file = file
+        self.trials: list[Trial] = []
+        self.pending: dict[int, Query] = {}
+        self._seconds: list[float] = []
+        self._lock = threading.RLock()
+        self._owner = os.getpid()
+        self._close: Any = None
+        if file is not None:
+            self._open(file, seed)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds so far: asked, told, or both."""
+        return len(self.trials) + len(self.pending)
+
+    @contextmanager
+    def looking(self) -> Iterator[Engine]:
+        """Alone with the engine; what Ctrl-C has hit in the middle is worked out again."""
+        with self._lock:
+            try:
+                yield self.engine
+            except BaseException:
+                told = {trial.t for trial in self.trials}
+                self.pending = {t: query for t, query in self.pending.items() if t not in told}
+                self.engine = replayed(self.engine, self.trials)
+                raise
+
+    @contextmanager
+    def changing(self) -> Iterator[Engine]:
+        """The same, for whoever is going to write.
+
+        Raises:
+            RuntimeError: It was closed, or belongs to another process.
+        """
+        with self.looking() as engine:
+            if self._close is not None and not self._close.alive:
+                raise RuntimeError(
+                    f"the study must be open, got one that was closed; open {self.file} again"
+                )
+            if self._close is not None and self._owner != os.getpid():
+                raise RuntimeError(
+                    f"a study with a file belongs to the process that opened it, {self._owner}, got a "
+                    f"call from {os.getpid()}; tell it there"
+                )
+            yield engine
+
+    def ask(self, n: int) -> list[Query]:
+        """The queries of the next n rounds: all of them, or none if they cannot be saved."""
+        with self.changing() as engine:
+            before = dict(self.pending)
+            try:
+                for t in range(self.n_rounds + 1, self.n_rounds + n + 1):
+                    start = time.perf_counter()
+                    asked = engine.ask(t, pending=[query.u for query in self.pending.values()])
+                    self._seconds.append(time.perf_counter() - start)
+                    self.pending[t] = query_of(t, asked.x, asked.drawn, self.space, engine)
+                self.save()
+            except BaseException:
+                self.pending = before
+                raise
+            return list(self.pending.values())[-n:]
+
+    def find(self, query: Any) -> tuple[Query, bool]:
+        """The query that is meant, and whether it is one of the user's own.
+
+        Raises:
+            RuntimeError: The query is unknown here, or was told already.
+        """
+        if isinstance(query, Query):
+            asked = self.pending.get(query.t)
+            if asked is not None and np.array_equal(asked.x, query.x):
+                return asked, False
+            if any(trial.t == query.t for trial in self.trials):
+                raise RuntimeError(
+                    f"query {query.t} was told already; a reading is told once (retract takes it "
+                    "back), and another one of the same point with tell(query.x, y)"
+                )
+            raise RuntimeError(
+                f"query {query.t} was not asked here, pending are {list(self.pending)}; tell(x, y) "
+                "takes a point that was not asked for"
+            )
+        u = self.engine.u_of(self.space.given(query))
+        for asked in self.pending.values():
+            if np.array_equal(asked.u, u):
+                return asked, False
+        return self.own(self.n_rounds + 1, query), True
+
+    def own(self, t: int, x: Any) -> Query:
+        """A point of the user's, checked, as the query of round t."""
+        point = self.engine.x_of(self.engine.u_of(self.space.given(x)))
+        drawn = self.engine.plan.drawn(self.engine.seed, t)
+        return query_of(t, point, drawn, self.space, self.engine)
+
+    def take(self, trials: Sequence[Trial]) -> None:
+        """Take in rounds, new ones or in another state; all are saved at once."""
+        with self.changing() as engine:
+            places = {trial.t: k for k, trial in enumerate(self.trials)}
+            for trial in trials:
+                if trial.t in places:
+                    self.trials[places[trial.t]] = trial
+                else:
+                    self.trials.append(trial)  # first of all: what Ctrl-C finds here is not lost
+                self.pending.pop(trial.t, None)
+                trial.tell(engine)
+            self.save()
+
+    def result(self, *, anew: bool = False, stopped: str | None = None) -> Result:
+        """Everything so far; `anew`: with an engine of its own, or else good until the next change."""
+        with self._lock:
+            return Result(
+                self.space,
+                replayed(self.engine, self.trials) if anew else self.engine,
+                self.trials,
+                pending=list(self.pending.values()),
+                stopped=stopped,
+                seconds_per_ask=float(np.median(self._seconds)) if self._seconds else None,
+            )
+
+    def save(self) -> None:
+        """Bring the file up to date, if there is one."""
+        if self.file is not None:
+            save(self.result(), self.file, lambda: self.result(anew=True))
+
+    def go_on(self, found: Result) -> None:
+        """Go on from what was saved."""
+        self.engine, self.trials = found.engine, list(found.trials)
+        self.pending = {query.t: query for query in found.pending}
+
+    def close(self) -> None:
+        """Let others use the file."""
+        if self._close is not None:
+            self._close()
+
+    def _open(self, file: str | os.PathLike[str], seed: Any) -> None:
+        self.space.to_plain()  # refuses what cannot be stored
+        if not Path(file).resolve().parent.is_dir():
+            raise ValueError(f"file must be in a folder that exists, got file={str(file)!r}")
+        with ExitStack() as stack:
+            stack.enter_context(locked(file))
+            if Path(file).exists():
+                self.go_on(resumed(file, self.space, self.engine.plan, seed))
+            self._close = weakref.finalize(self, stack.pop_all().close)
