@@ -18,6 +18,7 @@ from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
+from unbribable.practice.audit import Audit, audit
 from unbribable.practice.maximize import maximize
 from unbribable.practice.result import Result, Trial
 from unbribable.runs.record import Record
@@ -35,6 +36,7 @@ __all__ = [
     "GPUCB",
     "Assumptions",
     "AssumptionsRefuted",
+    "Audit",
     "Box",
     "Choice",
     "Environment",
@@ -60,6 +62,7 @@ __all__ = [
     "Suspect",
     "Trial",
     "Whole",
+    "audit",
     "maximize",
     "plot_history",
     "plot_posterior",
