@@ -198,6 +198,11 @@ class Audit:
         """
         return price(self.result.engine, eps)
 
+    @property
+    def readings(self) -> list[tuple[Any, float]]:
+        """Points and what was read there, to go on with: the `initial=` of `maximize`."""
+        return [(trial.params, trial.y) for trial in self.result.trials if trial.y is not None]
+
     def label(self, t: int) -> str:
         """Where reading t stands, in words."""
         labels = () if self.table is None else self.table.labels

@@ -250,16 +250,14 @@ def _model(audit: "Audit") -> Iterable[str]:
 
 def _way_on(audit: "Audit") -> Iterable[str]:
     yield "<h2>How to go on</h2>"
-    yield "<p>Measure the suspicious points again, or let a study choose the next ones from here:</p>"
+    yield "<p>Measure the suspicious points again, or let the next ones be chosen from here:</p>"
     source = repr(Path(audit.name).name) if audit.name else "..."
     goal = "" if audit.result.engine.plan.sign > 0.0 else ', direction="minimize"'
     code = (
         "import unbribable as ub\n\n"
         f"audit = ub.audit({source}, target={audit.target!r}{goal})\n"
-        'study = audit.study(file="study.json")\n'
-        "query = study.ask()            # where to measure next: query.params\n"
-        "study.tell(query, 0.93)        # what you read there\n"
-        "print(study.recommend())"
+        "space, readings = audit.result.space, audit.readings\n"
+        f"ub.maximize(measure, space, n_rounds=10, initial=readings{goal})  # measure: your instrument"
     )
     yield f"<pre>{escape(code)}</pre>"
 
