@@ -57,7 +57,7 @@ def spec(tmp_path):
 # --- help and usage ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", ["demo", "run", "sweep", "report", "bound"])
+@pytest.mark.parametrize("command", ["demo", "run", "sweep", "report", "bound", "audit"])
 def test_every_command_explains_itself_with_examples_and_offers_json(command):
     result = call(command, "--help")
     assert result.exit_code == 0
@@ -68,7 +68,7 @@ def test_every_command_explains_itself_with_examples_and_offers_json(command):
 def test_help_lists_every_command():
     result = call("--help")
     assert result.exit_code == 0
-    for command in ("demo", "run", "sweep", "report", "bound"):
+    for command in ("demo", "run", "sweep", "report", "bound", "audit"):
         assert f"\n  {command} " in result.stdout
 
 

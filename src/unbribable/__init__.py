@@ -19,6 +19,7 @@ from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
+from unbribable.practice.audit import Audit, audit
 from unbribable.practice.maximize import maximize, minimize
 from unbribable.practice.result import Result, Trial
 from unbribable.practice.study import Study
@@ -37,6 +38,7 @@ __all__ = [
     "GPUCB",
     "Assumptions",
     "AssumptionsRefuted",
+    "Audit",
     "Box",
     "Choice",
     "Environment",
@@ -64,6 +66,7 @@ __all__ = [
     "Suspect",
     "Trial",
     "Whole",
+    "audit",
     "maximize",
     "minimize",
     "plot_history",

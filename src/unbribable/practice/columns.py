@@ -178,7 +178,7 @@ class Column:
     def _way(self, cell: Any) -> str:
         if _is(_WITH_UNIT, cell):
             return f"put the unit into the header: '{self.name} [unit]'"
-        return f"correct it, leave it empty, or leave the column out by ignore=[{self.name!r}]"
+        return "correct it, leave it empty, or ignore the column"
 
 
 def _is(pattern: re.Pattern[str], cell: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from unbribable.model import checks
 from unbribable.model.dimensions import Choice, Dimension
+from unbribable.model.domain import Grid
 from unbribable.practice.columns import Column
 from unbribable.practice.csv_file import read_csv
 from unbribable.practice.space import Space
@@ -36,9 +37,8 @@ class Table:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Name -> its values, in words; nothing where coordinates have no names."""
-        encoding = self.space.encoding
-        return {} if encoding is None else {k: _said(v) for k, v in encoding.dimensions.items()}
+        """Name -> its values, in words."""
+        return ranges(self.space)
 
 
 def read_table(
@@ -122,7 +122,7 @@ def _table(
     for name, cells in values.items():
         empty = [label for label, cell in zip(labels, cells, strict=True) if cell is None]
         if empty:
-            notes.append(f"Left out, since {name!r} is missing: {_some(empty)}.")
+            notes.append(f"Left out, since {name!r} is missing: {some(empty)}.")
     for k, row in enumerate(rows):
         if None not in row.values():
             kept.append(k)
@@ -145,7 +145,7 @@ def _checked(
     if len(failed) == len(readings):
         raise ValueError(f"a table must have at least one reading of {target!r}, got none")
     if failed:
-        notes.append(f"Counted as failed, since {target!r} is missing: {_some(failed)}.")
+        notes.append(f"Counted as failed, since {target!r} is missing: {some(failed)}.")
     return tuple(readings)
 
 
@@ -186,7 +186,7 @@ def _chosen(columns: Sequence[Column], space: Space, notes: list[str]) -> dict[s
     }
     others = [name for name in by_name if name not in found]
     if others:
-        notes.append(f"Columns left out, since the space does not name them: {_some(others)}.")
+        notes.append(f"Columns left out, since the space does not name them: {some(others)}.")
     return found
 
 
@@ -237,6 +237,9 @@ def _columns(source: Any, space: Space | None) -> tuple[dict[str, list[Any]], li
 
 def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignore: Any) -> Table:
     """Points of an array."""
+    raw = np.asarray(source)
+    if raw.dtype.kind not in "iuf":
+        raise TypeError(f"points must be numbers, or a table with names, got dtype {raw.dtype}")
     if target is not None or list(ignore):
         raise ValueError(
             f"target and ignore must be left out where points have no names, got target={target!r}; a "
@@ -244,9 +247,6 @@ def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignor
         )
     if y is None:
         raise ValueError("points must come with their readings y, got no y; for a table, say target=")
-    raw = np.asarray(source)
-    if raw.dtype.kind not in "iuf":
-        raise TypeError(f"points must be numbers, or a table with names, got dtype {raw.dtype}")
     raw = raw[:, None] if raw.ndim == 1 else raw
     labels = [f"row {k}" for k in range(len(y))]
     readings = Column.of("y", list(y), labels).readings()
@@ -258,7 +258,7 @@ def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignor
     is_whole = ~np.isnan(raw.astype(np.float64)).any(axis=1)
     if not is_whole.all():
         notes.append(
-            f"Left out, since coordinates are missing: {_some(list(np.array(labels)[~is_whole]))}."
+            f"Left out, since coordinates are missing: {some(list(np.array(labels)[~is_whole]))}."
         )
     kept = np.flatnonzero(is_whole)
     X = checks.array("points", raw[kept], ndim=2)
@@ -273,10 +273,24 @@ def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignor
     return Table(space, tuple(X), told, (), "y", tuple(notes))
 
 
-def _some(words: Sequence[str], n: int = 5) -> str:
+def some(words: Sequence[str], n: int = 5) -> str:
     """The first n of them."""
     shown = ", ".join(map(str, words[:n]))
     return shown if len(words) <= n else f"{shown} and {len(words) - n} more"
+
+
+def ranges(space: Space) -> dict[str, str]:
+    """Name of each parameter, or of each coordinate -> its values, in words."""
+    if space.encoding is not None:
+        return {name: _said(each) for name, each in space.encoding.dimensions.items()}
+    domain = space.domain
+    if isinstance(domain, Grid):
+        low, high = domain.points.min(axis=0), domain.points.max(axis=0)
+    else:
+        low, high = domain.low, domain.high
+    names = ["x"] if domain.d == 1 else [f"x[{j}]" for j in range(domain.d)]
+    ends = zip(names, low, high, strict=True)
+    return {name: f"numbers from {first:g} to {last:g}" for name, first, last in ends}
 
 
 def _said(dimension: Dimension) -> str:

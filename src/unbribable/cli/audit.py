@@ -1,0 +1,47 @@
+"""Look over a table of past experiments."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unbribable.cli.door import Answer, door, option, usage
+
+
+@door
+def audit(
+    data: Annotated[Path, typer.Argument(help="A CSV file: a header, then a row per experiment.")],
+    target: Annotated[str, option("Name of the column that was read.")],
+    minimize: Annotated[bool, option("The lowest value is the best one.", "--minimize")] = False,
+    ignore: Annotated[list[str] | None, option("A column that is no parameter; repeat.")] = None,
+    corruption: Annotated[
+        float | None, option("The most that all lies add up to; by default a tenth may be lies.")
+    ] = None,
+    noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
+    html: Annotated[Path | None, option("Write a page for a colleague to this file.")] = None,
+) -> Answer:
+    """Say which readings of a table look false, how much lying there must have been, and what to use.
+
+    \b
+    Examples:
+      unbribable audit furnace.csv --target yield
+      unbribable audit furnace.csv --target loss --minimize --ignore cost --html audit.html
+      unbribable audit furnace.csv --target yield --json
+    """
+    from unbribable.practice.audit import audit as look_over
+
+    with usage():
+        if html is not None and not html.parent.is_dir():
+            raise ValueError(f"--html must be in a directory that exists, got {html}")
+        found = look_over(
+            data,
+            target=target,
+            direction="minimize" if minimize else "maximize",
+            ignore=ignore or (),
+            corruption=corruption,
+            noise_std=noise_std,
+        )
+        if html is not None:
+            found.save_html(html)
+    written = {"html": None if html is None else str(html)}
+    return Answer({**found.to_dict(), **written}, str(found), f"wrote {html}" if html else "")

@@ -1,0 +1,293 @@
+"""Past readings in, a verdict out: which look false, how much lying there was, what to use."""
+
+import os
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+
+from unbribable.decision import words
+from unbribable.decision.price import Price
+from unbribable.decision.recommend import Recommendation
+from unbribable.decision.suspects import Suspect
+from unbribable.files import written
+from unbribable.practice.advice import price
+from unbribable.practice.engine import Engine
+from unbribable.practice.optuna_table import is_optuna_study, read_optuna
+from unbribable.practice.plan import Plan, Settings, with_settings
+from unbribable.practice.proof import Proof, prove
+from unbribable.practice.result import Result, Trial, plain
+from unbribable.practice.table import Table, ranges, read_table
+
+N_LEAST = 3
+"""Readings that can be compared with each other, at least."""
+
+N_POINTS = 2000
+"""Different points that an audit takes, at most: it costs O(n^3)."""
+
+N_SHOWN = 10
+"""Suspicious readings that a summary lists, at most."""
+
+SOLVER = (
+    "How much lying there must have been was not worked out: that needs clarabel, which is not "
+    'installed; pip install "unbribable[audit]"'
+)
+
+
+@with_settings
+def audit(
+    points: Any,
+    y: Any = None,
+    space: Any = None,
+    *,
+    target: str | None = None,
+    direction: str | None = None,
+    ignore: Iterable[str] = (),
+    seed: Any = None,
+    **settings: Unpack[Settings],
+) -> "Audit":
+    """Look over past readings some of which may be lies. Nothing is measured, changed or deleted.
+
+    Amounts (corruption, noise_std, B) are in the units of the readings.
+
+    Args:
+        points: A CSV file, a data frame, a dict of columns, a list of dicts, an array (n, d) with y; a
+            Study, a Result of `maximize` or an Optuna study, which have the rest already.
+        y: The readings, (n,), if `points` does not hold them; None or NaN where one is missing.
+        space: Where the points come from, as `maximize` takes it. Without it, parameters are the
+            columns that vary and hold numbers or a few words, over the range of their values.
+        target: Name of the column that was read, with or without its unit.
+        {settings}
+        direction: "maximize", the default, or "minimize".
+        ignore: Columns that are not parameters, for example other results.
+        seed: Of the draws where the corruption is unknown; fresh entropy if None.
+
+    Returns:
+        The audit: `print(audit)` for the summary, `audit.save_html("audit.html")` for the page.
+
+    Raises:
+        OSError: The file cannot be read.
+        TypeError, ValueError: The message says the rule, the value and what to do.
+    """
+    result = points.result() if callable(getattr(points, "result", None)) else points
+    if isinstance(result, Result):
+        given = {"y": y, "space": space, "target": target, "direction": direction, "seed": seed}
+        given |= {"ignore": tuple(ignore) or None, **settings}
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise ValueError(f"a finished run says everything itself, got {', '.join(extra)} besides")
+        return Audit(result)
+    if is_optuna_study(points):
+        table, told, is_selected = read_optuna(points)
+        direction = told if direction is None else direction
+    else:
+        is_selected = False
+        table = read_table(points, y, space, target=target, ignore=ignore)
+    engine = Engine(table.space.domain, Plan.of(1, settings, direction or "maximize"), seed)
+    trials = []
+    for t, (point, value) in enumerate(zip(table.points, table.y, strict=True), 1):
+        x = engine.point(table.space.given(point))
+        error = "no reading" if value is None else None
+        trials.append(Trial(t, x, table.space.shown(x), value, engine.drawn(t), True, error))
+        if value is None and is_selected:
+            engine.lose(t, x, because_of_value=True)
+        else:
+            trials[-1].tell(engine)
+    name = str(points) if isinstance(points, str | os.PathLike) else ""
+    return Audit(Result(table.space, engine, trials), table, name)
+
+
+class Audit:
+    """What readings say about each other; worked out when it is asked for.
+
+    Attributes:
+        result: The readings, as a run that was told them.
+        table: Where they come from, with notes on what was left out; None for a run.
+        name: Of the file, if there was one.
+    """
+
+    def __init__(self, result: Result, table: Table | None = None, name: str = "") -> None:
+        told = result.engine.told
+        if len(told) < N_LEAST:
+            raise ValueError(
+                f"an audit must have at least {N_LEAST} readings to compare, got {len(told)}"
+            )
+        n = len(np.unique([reading.u for reading in told], axis=0))
+        if n > N_POINTS:
+            raise ValueError(
+                f"an audit must have at most {N_POINTS} different points, since it compares each with "
+                f"all others, got {n}; audit a part, for example the rows of one instrument"
+            )
+        self.result = result
+        self.table = table
+        self.name = name
+
+    # --- the findings ----------------------------------------------------------------------------
+
+    @property
+    def target(self) -> str:
+        """What was read."""
+        return "value" if self.table is None else self.table.target
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out of the table, and what speaks against relying on the audit."""
+        notes = () if self.table is None else self.table.notes
+        values = {reading.y for reading in self.result.engine.told}
+        if len(values) == 1:
+            notes += (f"All readings are {values.pop():g}: there is nothing to compare.",)
+        if len(self.suspects) > self.n_readings / 4:
+            notes += (
+                "More than a quarter of the readings look false. That many flags speak against the "
+                "model rather than against the readings: a parameter may be missing from the table, "
+                "or the noise is larger than assumed.",
+            )
+        return notes
+
+    @property
+    def n_readings(self) -> int:
+        """How many readings there are."""
+        return len(self.result.engine.told)
+
+    @cached_property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """The readings that look false, the most suspicious first; `result.suspects` has all."""
+        return tuple(suspect for suspect in self.result.suspects if suspect.is_flagged)
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """The point to use, by the readings that look honest, with its interval and certificate."""
+        best = self.result.recommendation
+        assert best is not None  # there are readings
+        return best
+
+    @property
+    def naive(self) -> Trial:
+        """The best reading: what believing every reading comes to."""
+        best = self.result.naive
+        assert best is not None
+        return best
+
+    @cached_property
+    def proof(self) -> Proof | None:
+        """How much lying there must have been; None where the solver is not installed."""
+        engine = self.result.engine.settled()
+        assert engine is not None
+        try:
+            return prove(engine, [suspect.t for suspect in self.suspects])
+        except ModuleNotFoundError as error:
+            if error.name != "clarabel":
+                raise
+            return None
+
+    @property
+    def least_corruption(self) -> float | None:
+        """The lies total at least that, certified under the assumptions; None without the solver.
+
+        math.inf if no lies explain the readings: then an assumption is false.
+        """
+        return None if self.proof is None else self.proof.total
+
+    def price(self, eps: float | None = None) -> Price:
+        """How much lying it takes before another point can be better than the answer by more than eps.
+
+        Args:
+            eps: In the units of the readings. If None, the smallest of 5, 10, 20 and 50 % of the range
+                of the readings that look honest for which there is an answer.
+        """
+        return price(self.result.engine, eps)
+
+    @property
+    def readings(self) -> list[tuple[Any, float]]:
+        """Points and what was read there, to go on with: the `initial=` of `maximize`."""
+        return [(trial.params, trial.y) for trial in self.result.trials if trial.y is not None]
+
+    def label(self, t: int) -> str:
+        """Where reading t stands, in words."""
+        labels = () if self.table is None else self.table.labels
+        return f"reading {t}" + (f" ({labels[t - 1]})" if labels else "")
+
+    # --- as words, data and pages ------------------------------------------------------------------
+
+    def summary(self) -> str:
+        """The findings in a few lines: what looks false, what to use, what is proven, what to do."""
+        lines = [self.verdict]
+        for suspect in self.suspects[:N_SHOWN]:
+            place = words.point(suspect.x, suspect.params)
+            lines.append(f"  {self.label(suspect.t)}: {suspect.y:.4g} at {place}")
+            lines += [f"    {each}" for each in self.against(suspect)]
+        if len(self.suspects) > N_SHOWN:
+            lines.append(f"  and {len(self.suspects) - N_SHOWN} more, see suspects")
+        naive, is_doubted = self.naive, self.naive.t in {suspect.t for suspect in self.suspects}
+        lines += [
+            str(self.recommendation),
+            f"best reading: {naive.y:.4g} at {words.point(naive.x, self.result.space.params(naive.x))}, "
+            f"{self.label(naive.t)}{', which looks false' if is_doubted else ''}",
+            SOLVER if self.proof is None else self.proof.words,
+            self.price().sentence,
+            *self.notes,
+        ]
+        return "\n".join(lines)
+
+    @property
+    def verdict(self) -> str:
+        """How many readings look false, in a sentence."""
+        n, of = len(self.suspects), f"of the {self.n_readings} readings of {self.target}"
+        if not n:
+            return f"None {of} looks false."
+        return f"{n} {of} look{'s' * (n == 1)} false."
+
+    def against(self, suspect: Suspect) -> list[str]:
+        """What speaks against a reading, and what is proven of it."""
+        proven = "" if self.proof is None else self.proof.of(suspect.t)
+        return [*suspect.evidence, *([proven] if proven else [])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-able data."""
+        proof, best = self.proof, self.recommendation
+        names = ("estimate", "estimate_sd", "lower", "upper", "regret_bound", "probability", "guarantee")
+        return {
+            "target": self.target,
+            "direction": self.result.engine.plan.direction,
+            "n_readings": self.n_readings,
+            "n_failed": self.result.n_failed,
+            "verdict": self.verdict,
+            "suspects": [
+                {**suspect.to_dict(), "label": self.label(suspect.t), "evidence": self.against(suspect)}
+                for suspect in self.suspects
+            ],
+            "x": plain(self.result.x),
+            **{name: getattr(best, name) for name in names},
+            "naive": {**self.naive.to_plain(), "label": self.label(self.naive.t)},
+            "least_corruption": None if proof is None else proof.total,
+            "least_corruption_words": SOLVER if proof is None else proof.words,
+            "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
+            "price": self.price().to_dict(),
+            "parameters": ranges(self.result.space),
+            "assumptions": self.result.assumptions,
+            "notes": list(self.notes),
+        }
+
+    def to_html(self) -> str:
+        """The page, self-contained: figures, style and words in one file that loads nothing."""
+        from unbribable.practice.audit_page import page
+
+        return page(self)
+
+    def save_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the page, whole or not at all."""
+        text = self.to_html().encode()
+        with written(path) as file:
+            file.write(text)
+
+    def _repr_html_(self) -> str:
+        from unbribable.practice.audit_page import fragment
+
+        return fragment(self)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<Audit: {self.verdict}>"

@@ -1,0 +1,67 @@
+"""The trials of an Optuna study as a table; Optuna itself is not needed."""
+
+from typing import Any
+
+from unbribable.model import checks
+from unbribable.model.dimensions import Choice, Dimension, Real, Whole
+from unbribable.practice.space import Space
+from unbribable.practice.table import Table, some
+
+
+def is_optuna_study(source: Any) -> bool:
+    """Whether it looks like one."""
+    return hasattr(source, "trials") and hasattr(source, "directions")
+
+
+def read_optuna(study: Any) -> tuple[Table, str, bool]:
+    """Its finished trials, its direction, and whether values are missing because of themselves.
+
+    Parameters that not every finished trial has are left out, and so are those with one value.
+
+    Raises:
+        ValueError: The study has several objectives, or nothing to compare.
+    """
+    if len(study.directions) != 1:
+        raise ValueError(f"a study must have one objective, got {len(study.directions)}")
+    finished = [trial for trial in study.trials if trial.state.name in ("COMPLETE", "PRUNED", "FAIL")]
+    y, pruned = [], []
+    for trial in finished:
+        is_told = trial.state.name == "COMPLETE" and abs(trial.values[0]) <= checks.LARGEST_READING
+        y.append(float(trial.values[0]) if is_told else None)
+        pruned += [f"trial {trial.number}"] if not is_told and trial.state.name != "FAIL" else []
+    told = [trial for trial, value in zip(finished, y, strict=True) if value is not None]
+    if not told:
+        raise ValueError(f"a study must have a complete trial, got none in {len(study.trials)}")
+    notes = []
+    dimensions: dict[str, Dimension] = {}
+    for name in dict.fromkeys(name for trial in told for name in trial.params):
+        if all(name in trial.params for trial in told):
+            dimension = _dimension(told[-1].distributions[name])
+            if dimension.width:
+                dimensions[name] = dimension
+        else:
+            notes.append(f"Left out, since not every trial has it: {name!r}.")
+    space = Space.of(dimensions)
+    kept = [k for k, trial in enumerate(finished) if dimensions.keys() <= trial.params.keys()]
+    if pruned:
+        notes.append(f"Missing because of their value, which voids guarantees: {some(pruned)}.")
+    failed = [f"trial {trial.number}" for trial in finished if trial.state.name == "FAIL"]
+    if failed:
+        notes.append(f"Counted as failed: {some(failed)}.")
+    points = [{name: finished[k].params[name] for name in dimensions} for k in kept]
+    table = Table(
+        space,
+        tuple(points),
+        tuple(y[k] for k in kept),
+        tuple(f"trial {finished[k].number}" for k in kept),
+        "value",
+        tuple(notes),
+    )
+    return table, study.directions[0].name.lower(), bool(pruned)
+
+
+def _dimension(distribution: Any) -> Dimension:
+    if hasattr(distribution, "choices"):
+        return Choice(tuple(distribution.choices))
+    low, high, log, step = (getattr(distribution, name) for name in ("low", "high", "log", "step"))
+    return Whole(low, high, log, step) if isinstance(low, int) else Real(low, high, log, step)

@@ -1,0 +1,125 @@
+"""What can be proven of the lies in an engine's readings, in the user's units."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbribable.practice.engine import Engine
+from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
+
+N_ASKED, WORK = 25, 10_000
+"""Readings for which the least lie is worked out, at most, and that times the number of all readings:
+each is a convex program."""
+
+NOTICED = 6.0
+"""Lies below about so many noise_std each are explained as noise."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How much lying there must have been, if the assumptions hold."""
+
+    total: float
+    """With `probability` the lies total at least that, in absolute value; 0 if nothing is proven,
+    math.inf if no lies explain the readings."""
+    asked: tuple[int, ...]
+    """The readings of which it was tried to prove that they are lies."""
+    lies: dict[int, float]
+    """Reading -> its lie is at least that, in absolute value, for those of which that is more than 0."""
+    lies_within: dict[int, float]
+    """The same if lies total at most C; empty where no C was given."""
+    C: float
+    """The total that was given; math.inf if none."""
+    is_refuted: bool
+    """Whether no lies explain the readings: an assumption is false."""
+    is_fitted: bool
+    """Whether assumptions were fitted to the very readings."""
+    probability: float
+    """Of an event of its own: beside intervals, both hold with the sum of both failures."""
+    noise_std: float
+    """The noise that is assumed."""
+
+    @property
+    def words(self) -> str:
+        """The total in a sentence, with what it rests on."""
+        model = "the fitted model" if self.is_fitted else "what is assumed"
+        if self.is_refuted:
+            within = "" if math.isinf(self.C) else f" that total at most {self.C:.4g}"
+            return (
+                f"No lies{within} explain these readings: {model} is wrong (noise, smoothness, range"
+                f"{', or the total of lies' if within else ''})."
+            )
+        if self.total == 0.0:
+            return (
+                "Nothing proves that anybody lied. Lies of less than about "
+                f"{NOTICED * self.noise_std:.3g} each ({NOTICED:g} times the noise) would not show."
+            )
+        return (
+            f"These readings cannot be explained without lies totalling at least {self.total:.4g} "
+            f"(with probability at least {self.probability:.4g}, if {model} is right)."
+        )
+
+    def of(self, t: int) -> str:
+        """What is proven of reading t, as a sentence; empty if nothing is."""
+        words = []
+        if self.lies.get(t):
+            words.append(f"a lie of at least {self.lies[t]:.3g} for certain")
+        if self.lies_within.get(t, 0.0) > 1.001 * self.lies.get(t, 0.0):
+            words.append(f"of at least {self.lies_within[t]:.3g} if lies total at most {self.C:.4g}")
+        if not words:
+            return ""
+        said = " and ".join(words)
+        said = said if said.startswith("a lie") else f"a lie {said}"
+        return f"{said}, if {'the fitted model' if self.is_fitted else 'what is assumed'} is right"
+
+
+def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
+    """The least corruption of the readings that an engine was told.
+
+    Readings beyond the reach of a fitted model are cut there, which never enlarges a lie.
+
+    Args:
+        engine: With a fit, see `Engine.settled`.
+        doubted: Readings of which to prove that they are lies, the first ones if there are many.
+
+    Raises:
+        ModuleNotFoundError: The solver is not installed; with the line that installs it.
+    """
+    require_clarabel()
+    model, plan = engine.fit().judge, engine.plan
+    units, assumptions = model.units, model.assumptions
+    points, rows = np.unique([each.u for each in engine.told], axis=0, return_inverse=True)
+    y = np.array([units.to_model(each.y) for each in engine.told])
+    number = np.array([each.t for each in engine.told])
+    is_selected = any(engine.lost.values())
+    least = LeastCorruption(
+        points,
+        rows.reshape(-1),
+        y,
+        assumptions,
+        number=number if is_selected else None,
+        n_told=max([*engine.lost, int(number.max())]) if is_selected else None,
+        is_selected=is_selected,
+    )
+    amounts = [a for a in (plan.corruption, plan.known_or_zero) if isinstance(a, int | float)]
+    C = float(amounts[0]) if amounts else math.inf
+    found = least.explain(C / units.scale)
+    place = {int(t): i for i, t in enumerate(number)}
+    lies: dict[float, dict[int, float]] = {}
+    asked = [] if found.is_refuted else doubted[: min(N_ASKED, WORK // len(y))]
+    for within in dict.fromkeys([math.inf, C]):
+        sizes = {t: units.scale * least.certain_lie(place[t], within / units.scale) for t in asked}
+        lies[within] = {t: size for t, size in sizes.items() if size > 0.0}
+    return Proof(
+        total=units.scale * found.total,
+        asked=tuple(asked),
+        lies=lies[math.inf],
+        lies_within={} if math.isinf(C) else lies[C],
+        C=C,
+        is_refuted=found.is_refuted,
+        is_fitted=bool(plan.fitted),
+        probability=found.probability,
+        noise_std=units.scale * assumptions.noise_std,
+    )
