@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "runs": {"model", "theory", "decision", "world", "rivals"},
     "practice": {"model", "theory", "decision"},
     "report": {"model", "runs", "rivals"},
-    "integrations": {"model", "theory", "decision", "practice"},
+    "integrations": {"model", "theory", "decision", "practice", "rivals"},
     "cli": {"model", "theory", "decision", "rivals", "world", "runs", "practice", "report"}
     | {"integrations"},
 }

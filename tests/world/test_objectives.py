@@ -229,6 +229,7 @@ def test_the_true_maximum_is_never_exceeded_and_is_attained(name):
     [
         ("1d", [[-0.8563627379]]),
         ("forrester", [[0.7572487562]]),
+        ("forrester_up", [[1.0]]),
         ("levy", [[1.0]]),
         ("camelback", [[0.0898420, -0.7126564], [-0.0898420, 0.7126564]]),
         ("branin", [[-math.pi, 12.275], [math.pi, 2.275], [9.424778, 2.475]]),
@@ -250,6 +251,7 @@ def test_the_maximum_is_where_the_literature_has_it(name, x_best):
         ("1d", [-0.5], -25.0 * math.sin(-10.0)),
         ("forrester", [0.0], -4.0 * math.sin(-4.0)),
         ("forrester", [1.0], -16.0 * math.sin(8.0)),
+        ("forrester_up", [1.0], 16.0 * math.sin(8.0) / 5.0),
         ("levy", [-3.0], -(math.sin(0.0) ** 2 + 1.0 * (1.0 + 0.0))),
         ("levy", [-1.0], -(1.0 + 0.25 * (1.0 + math.sin(math.pi) ** 2))),
         ("camelback", [1.0, 1.0], -(4.0 - 2.1 + 1.0 / 3.0 + 1.0)),

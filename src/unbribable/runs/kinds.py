@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -58,13 +58,19 @@ def lower_bound(kernel: Kernel, n: int = 100, which: int = 0) -> Objective:
     return objectives.lower_bound_pair(kernel, X)[which]
 
 
-def named_function(name: str, candidates: dict[str, Any], game_seed: int) -> Objective:
-    """A test function on candidates of its own domain."""
+def named_function(
+    name: str, candidates: dict[str, Any], game_seed: int, is_scaled: bool = False
+) -> Objective:
+    """A test function on candidates of its own domain; if scaled, from -1 to 1 on them."""
     function = TEST_FUNCTIONS[checks.choice("name", name, tuple(TEST_FUNCTIONS))]
     table = {**candidates, "low": list(function.low), "high": list(function.high)}
     if table["kind"] == "grid":
         table["n"] = places.per_axis("candidates.n", table["n"], function.d)
-    return function.on(places.build_candidates(table, game_seed))
+    found = function.on(places.build_candidates(table, game_seed))
+    if not is_scaled:
+        return found
+    low, high = found.f.min(), found.f.max()
+    return replace(found, f=2.0 * (found.f - low) / (high - low) - 1.0)
 
 
 OBJECTIVE = Role(
@@ -85,6 +91,7 @@ OBJECTIVE = Role(
             key="candidates",
         ),
         "candidates": Field(places.read_how_many),
+        "is_scaled": Field(fields.truth, left_out=False),
     },
     supplied=("rng", "game_seed"),
     offered=("seed",),
@@ -267,7 +274,13 @@ PLAYER = Role(
     given=("domain", "assumptions"),
     offered=("C", "T", "seed", "n_lies"),
     keywords=Options,
-    short={name: f"unbribable.rivals:{name}" for name in names_of_rivals},
+    short={
+        **{name: f"unbribable.rivals:{name}" for name in names_of_rivals},
+        "BoTorchLogNEI": "unbribable.integrations.botorch_players:BoTorchLogNEI",
+        "BoTorchRelevancePursuit": "unbribable.integrations.botorch_players:BoTorchRelevancePursuit",
+        "OptunaTPE": "unbribable.integrations.optuna_players:OptunaTPE",
+        "OptunaGP": "unbribable.integrations.optuna_players:OptunaGP",
+    },
 )
 
 

@@ -1,6 +1,6 @@
 """Test functions of the attack literature by name, each on its usual box, with its true maximum.
 
-They are the negatives of the usual functions, which are minimised.
+They are the negatives of the usual functions, which are minimised; "forrester_up" is not turned round.
 """
 
 from collections.abc import Callable
@@ -104,6 +104,7 @@ TEST_FUNCTIONS: dict[str, TestFunction] = {
     for test in (
         TestFunction("1d", (-1.0,), (1.0,), 50.4608044704651, _forrester),
         TestFunction("forrester", (0.0,), (1.0,), 6.020740055767081, _forrester),
+        TestFunction("forrester_up", (0.0,), (1.0,), 3.1659463891948216, lambda X: -_forrester(X) / 5.0),
         TestFunction("levy", (-15.0,), (2.5,), 0.0, _levy),
         TestFunction("camelback", (-2.0, -1.0), (2.0, 1.0), 1.0316284534898774, _camelback),
         TestFunction("branin", (-5.0, 0.0), (10.0, 15.0), -0.39788735772973816, _branin),
