@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unbribable.cli.door import Answer, door, option, usage
+from unbribable.cli.page import page
 from unbribable.cli.show import progress_bar, sheet, table
 from unbribable.cli.study import app as study
 
@@ -23,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(study, name="study")
+app.command()(page)
 _KIND = "Kind ({}, ...) or the spec's label."
 
 
