@@ -21,8 +21,9 @@ MAY_IMPORT = {
     "practice": {"model", "theory", "decision"},
     "report": {"model", "runs", "rivals"},
     "integrations": {"model", "theory", "decision", "practice", "rivals"},
+    "web": {"model", "theory", "decision", "rivals", "world", "runs", "practice", "report"},
     "cli": {"model", "theory", "decision", "rivals", "world", "runs", "practice", "report"}
-    | {"integrations"},
+    | {"integrations", "web"},
 }
 """Floor -> other floors it may import."""
 

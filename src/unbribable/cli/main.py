@@ -9,6 +9,7 @@ import typer
 
 from unbribable.cli.audit import audit
 from unbribable.cli.door import Answer, door, option, usage
+from unbribable.cli.page import page
 from unbribable.cli.show import progress_bar, sheet, table
 from unbribable.cli.study import app as study
 
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.add_typer(study, name="study")
 app.command()(audit)
+app.command()(page)
 _KIND = "Kind ({}, ...) or the spec's label."
 
 

@@ -64,7 +64,7 @@ def simulate(
         if t <= len(opening):
             query, told = _opened(player, environment, t, int(opening[t - 1]))
         else:
-            query, told = _played(player, environment, t)
+            query, told = play_round(player, environment, t)
         seconds = time.perf_counter() - start
         truth = told.f, told.noise, told.c, told.y_tilde, told.charge
         belief = query.mu, query.sigma, query.width, query.ucb
@@ -89,8 +89,8 @@ def simulate(
     return Record(columns, {**meta, **({"opening": len(opening)} if len(opening) else {})})
 
 
-def _played(player: Player, environment: Environment, t: int) -> tuple[Query, Observation]:
-    """A round of the player's own."""
+def play_round(player: Player, environment: Environment, t: int) -> tuple[Query, Observation]:
+    """Play round t, the next one, at the player's choice: what it asked and what it was told."""
     if environment.threat == "weak":
         proposal = player.propose()
         _check_round(proposal.t, t)

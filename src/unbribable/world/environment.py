@@ -66,8 +66,8 @@ class Environment:
         self.t = 0
         self._committed: tuple[Ints, Floats, float] | None = None
 
-    def face(self, indices: Ints, probabilities: Floats, instances: Sequence[str | None]) -> None:
-        """Let the adversary commit on these atoms: a proposal (weak), or what was drawn (strong)."""
+    def view(self, indices: Ints, probabilities: Floats, instances: Sequence[str | None]) -> View:
+        """What the adversary sees of the next round: a proposal (weak), or what was drawn (strong)."""
         points, chances = np.unique(indices), probabilities
         labels: list[tuple[str | None, ...]] = [(label,) for label in instances]
         if len(points) == len(indices):
@@ -76,7 +76,7 @@ class Environment:
             atoms = [np.flatnonzero(indices == point) for point in points]
             chances = np.array([probabilities[same].sum() for same in atoms])
             labels = [tuple(instances[int(k)] for k in same) for same in atoms]
-        view = View(
+        return View(
             t=self.t + 1,
             indices=points,
             points=self.objective.X[points],
@@ -85,6 +85,11 @@ class Environment:
             left=self.ledger.left,
             c_max=self.c_max,
         )
+
+    def face(self, indices: Ints, probabilities: Floats, instances: Sequence[str | None]) -> None:
+        """Let the adversary commit on these atoms: a proposal (weak), or what was drawn (strong)."""
+        view = self.view(indices, probabilities, instances)
+        points = view.indices
         wanted = np.asarray(self.adversary.commit(view, self._adversary_rng), dtype=np.float64)
         if wanted.shape != points.shape:
             raise ValueError(

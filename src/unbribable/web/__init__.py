@@ -1,0 +1,1 @@
+"""A browser's requests -> the page: be the liar, watch a study, audit a table."""

@@ -1,0 +1,90 @@
+// Drawing with plain SVG: elements, scales, axes, lines and bands.
+
+const NAMESPACE = "http://www.w3.org/2000/svg";
+
+/** An SVG element with attributes and children; strings become text. */
+export function draw(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(NAMESPACE, tag), attributes, children);
+}
+
+/** The same for HTML. */
+export function make(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+/** Round numbers between low and high, about n of them. */
+export function ticks(low, high, n = 5) {
+  const raw = (high - low) / n;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((k) => k >= raw * 0.999);
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k += 1) found.push(k * step);
+  return found;
+}
+
+/** A number in few digits, with a true minus sign. */
+export function short(value, digits = 3) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(+value.toPrecision(digits));
+  return text.replace("-", "−");
+}
+
+/** An empty chart: {root, plot, x, y, width, height}. `x` and `y` map values to pixels. */
+export function chart({ label, xs, ys, xName, yName, width = 400, height = 260, log = false }) {
+  const [left, right, top, bottom] = [44, 10, 10, 36];
+  const x = (value) => left + ((value - xs[0]) / (xs[1] - xs[0] || 1)) * (width - left - right);
+  const y = (value) => height - bottom - ((value - ys[0]) / (ys[1] - ys[0] || 1)) * (height - top - bottom);
+  const root = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
+  for (const value of ticks(ys[0], ys[1])) {
+    root.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
+    root.append(draw("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
+  }
+  for (const value of ticks(xs[0], xs[1])) {
+    root.append(draw("line", { class: "axis", x1: x(value), x2: x(value), y1: y(ys[0]), y2: y(ys[0]) + 4 }));
+    root.append(draw("text", { x: x(value), y: height - bottom + 16, "text-anchor": "middle" }, short(value)));
+  }
+  root.append(draw("line", { class: "axis", x1: left, x2: width - right, y1: y(ys[0]), y2: y(ys[0]) }));
+  root.append(draw("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, xName));
+  const middle = (top + height - bottom) / 2;
+  root.append(draw("text", { x: 10, y: middle, "text-anchor": "middle", transform: `rotate(-90 10 ${middle})` }, yName));
+  const plot = draw("g");
+  root.append(plot);
+  const clamped = (value) => y(Math.min(Math.max(value, ys[0]), ys[1]));
+  return { root, plot, x, y: clamped, width, height };
+}
+
+/** The path through points; [x, y] pairs of values. */
+export function path(frame, points) {
+  return points.map(([u, v], k) => `${k ? "L" : "M"}${frame.x(u).toFixed(1)} ${frame.y(v).toFixed(1)}`).join("");
+}
+
+/** The closed path between two lines over the same xs. */
+export function between(frame, xs, lower, upper) {
+  const there = xs.map((u, k) => [u, upper[k]]);
+  const back = xs.map((u, k) => [u, lower[k]]).reverse();
+  return `${path(frame, [...there, ...back])}Z`;
+}
+
+/** A star with five points around (u, v) in pixels. */
+export function star(u, v, radius = 7) {
+  const corners = Array.from({ length: 10 }, (_, k) => {
+    const r = k % 2 ? radius * 0.42 : radius;
+    const angle = (Math.PI / 5) * k - Math.PI / 2;
+    return `${(u + r * Math.cos(angle)).toFixed(1)},${(v + r * Math.sin(angle)).toFixed(1)}`;
+  });
+  return draw("polygon", { class: "best", points: corners.join(" ") });
+}
+
+/** A cross around (u, v) in pixels. */
+export function cross(u, v, r = 3.5) {
+  return draw("path", { class: "lie", d: `M${u - r} ${v - r}l${2 * r} ${2 * r}M${u - r} ${v + r}l${2 * r} ${-2 * r}` });
+}

@@ -1,0 +1,302 @@
+// Be the liar: the address holds the game, the server replays it, this file shows it and takes the next move.
+import { between, chart, cross, draw, make, path, short, star } from "/static/chart.js";
+
+const DASHES = ["", "7 3", "7 2 1.5 2", "2 2.5", "9 2 2 2 2 2"];
+const NEAR = 0.06; // how far a lie to one learner is told to the others
+const byId = (id) => document.getElementById(id);
+
+let game = null; // the position as the server sent it
+let moves = ""; // of this position, as in the address
+let lies = []; // of the next round, in hundredths: for each learner one per point
+let isBusy = false;
+
+// --- the address ---------------------------------------------------------------------------------
+
+function address(setting, played) {
+  const words = ["seed", "threat", "budget", "rounds"].map((key) => `${key}=${encodeURIComponent(setting[key])}`);
+  return `?${words.join("&")}${played ? `&moves=${played}` : ""}`;
+}
+
+async function load({ isNew = false } = {}) {
+  isBusy = true;
+  say("");
+  const query = location.search || address({ seed: 1, threat: "weak", budget: 2, rounds: 40 }, "");
+  try {
+    const answer = await fetch(`/api/game${query}`);
+    const data = await answer.json();
+    if (!answer.ok) throw new Error(data.error);
+    game = data;
+    moves = new URLSearchParams(query).get("moves") ?? "";
+    lies = game.players.map((player) => player.view.map(() => 0));
+    show(isNew);
+  } catch (error) {
+    say(`This did not work: ${error.message}`, true);
+  } finally {
+    isBusy = false;
+  }
+}
+
+function play(part) {
+  if (isBusy || game === null || game.is_over) return;
+  const played = moves ? `${moves}.${part}` : part;
+  history.pushState(null, "", address(game, merged(played)));
+  load({ isNew: true });
+}
+
+/** `h.h3` is `h4`: a liar who plays on needs no new part. */
+function merged(played) {
+  const parts = [];
+  for (const part of played.split(".")) {
+    const now = part.match(/^([a-z])(\d*)$/);
+    const before = parts.at(-1)?.match(/^([a-z])(\d*)$/);
+    if (now && before && now[1] === before[1]) {
+      parts[parts.length - 1] = `${now[1]}${Number(now[2] || 1) + Number(before[2] || 1)}`;
+    } else parts.push(part);
+  }
+  return parts.join(".");
+}
+
+function tell() {
+  play(lies.map((own) => own.map((lie) => lie || "").join("~")).join("_"));
+}
+
+function say(words, isBad = false) {
+  byId("status").textContent = words;
+  byId("status").classList.toggle("bad", isBad);
+}
+
+// --- showing a position --------------------------------------------------------------------------
+
+function show(isNew) {
+  const form = byId("setting");
+  for (const key of ["seed", "threat", "budget", "rounds"]) choose(form.elements[key], String(game[key]));
+  byId("round").textContent = game.is_over ? `All ${game.rounds} rounds played` : `Round ${game.t + 1} of ${game.rounds}`;
+  byId("assumptions").textContent = `What the learners are told, all of it true: ${game.assumptions}`;
+  for (const id of ["tell", "one", "ten", "rest"]) byId(id).disabled = game.is_over;
+  showLiars();
+  const held = document.activeElement?.dataset?.seat;
+  byId("panels").replaceChildren(...game.players.map(panel), regretPanel());
+  if (held !== undefined) document.querySelector(`[data-seat="${held}"]`)?.focus({ preventScroll: true });
+  showVerdict(isNew);
+}
+
+/** Set a field; an address may hold a value that the list does not offer. */
+function choose(field, value) {
+  if (field.options && ![...field.options].some((option) => option.value === value)) field.append(new Option(value));
+  field.value = value;
+}
+
+function showLiars() {
+  const chosen = byId("liar").value || "h";
+  const offered = Object.entries(game.liars).filter(([, liar]) => game.threat === "strong" || !liar.needs_strong);
+  byId("liar").replaceChildren(...offered.map(([key, liar]) => make("option", { value: key, title: liar.words }, liar.name)));
+  byId("liar").value = game.liars[chosen] && offered.some(([key]) => key === chosen) ? chosen : "h";
+  byId("liar").title = game.liars[byId("liar").value].words;
+}
+
+function panel(player, seat) {
+  const last = player.rounds.at(-1);
+  const frame = chart({
+    label: `${player.label}: what it believes, what was told, and where it asks next`,
+    xs: [0, 1], ys: [-1, 1.6], xName: "x", yName: "value",
+  });
+  const { plot, x, y } = frame;
+  if (player.lower) {
+    plot.append(draw("path", { class: "band", d: between(frame, game.X, player.lower, player.upper), fill: player.colour }));
+    for (const side of [player.lower, player.upper]) {
+      plot.append(draw("path", { class: "edge", d: path(frame, game.X.map((u, k) => [u, side[k]])), stroke: player.colour }));
+    }
+  }
+  plot.append(draw("path", { class: "line", d: path(frame, game.X.map((u, k) => [u, player.mu[k]])), stroke: player.colour, "stroke-dasharray": "5 3" }));
+  plot.append(draw("path", { class: "truth", d: path(frame, game.X.map((u, k) => [u, game.f[k]])) }));
+  for (const round of player.rounds) plot.append(...reading(frame, round));
+  if (last) plot.append(star(x(player.best.x), y(player.best.f)));
+  const handles = player.view.map((point, k) => handle(frame, player, seat, point, k));
+  plot.append(...handles);
+  const article = make("article", { class: "panel" }, heading(player, seat), frame.root, facts(player, seat));
+  return article;
+}
+
+function heading(player, seat) {
+  const swatch = make("span", { class: "swatch" });
+  swatch.style.background = player.colour;
+  return make("h2", { id: `player-${seat}` }, swatch, player.label);
+}
+
+function reading(frame, round) {
+  const [u, v] = [frame.x(round.x), frame.y(round.y_tilde)];
+  if (round.c === 0) return [draw("circle", { class: "reading", cx: u, cy: v, r: 2.6 })];
+  const honest = frame.y(round.f + round.noise);
+  return [draw("line", { class: "moved", x1: u, x2: u, y1: honest, y2: v }), cross(u, v)];
+}
+
+function facts(player, seat) {
+  const last = player.rounds.at(-1);
+  const regret = player.rounds.reduce((sum, round) => sum + round.regret, 0);
+  const isBroken = last && last.certificate !== null && last.loss > last.certificate + 1e-9;
+  const meter = make("meter", { min: 0, max: game.budget, value: player.left, "aria-label": "Budget left" });
+  const certificate = !last ? "–" : last.certificate === null
+    ? `none: readings contradict its assumptions (round ${player.refuted ?? game.t})`
+    : `at most ${short(last.certificate)}`;
+  return make("dl", { class: "facts" },
+    make("dt", {}, "its answer is worse by"),
+    make("dd", { class: isBroken ? "bad" : "" }, last ? `${short(last.loss)}${isBroken ? " (more than it certifies)" : ""}` : "–"),
+    make("dt", {}, "it certifies"), make("dd", { title: player.best.words }, certificate),
+    make("dt", {}, "regret so far"), make("dd", {}, short(regret)),
+    make("dt", {}, "your budget"), make("dd", {}, meter, ` ${short(player.left)} left `, make("span", { class: "bad", id: `cost-${seat}` })),
+    ...(player.detected ? [make("dt", {}, "detected you"), make("dd", {}, `in round ${player.detected}`)] : []),
+  );
+}
+
+function regretPanel() {
+  const totals = game.players.map((player) => {
+    let sum = 0;
+    return [[0, 0], ...player.rounds.map((round, k) => [k + 1, (sum += round.regret)])];
+  });
+  const most = Math.max(1, ...totals.map((points) => points.at(-1)[1]));
+  const frame = chart({ label: "Regret of all learners", xs: [0, game.rounds], ys: [0, most], xName: "round", yName: "regret" });
+  totals.forEach((points, k) => {
+    frame.plot.append(draw("path", { class: "line", d: path(frame, points), stroke: game.players[k].colour, "stroke-dasharray": DASHES[k] }));
+  });
+  const key = make("div", { class: "key" }, ...game.players.map((player, k) => make("span", {},
+    draw("svg", { viewBox: "0 0 26 14", "aria-hidden": "true" },
+      draw("path", { d: "M0 7h26", stroke: player.colour, "stroke-width": 2.5, "stroke-dasharray": DASHES[k] })),
+    player.label)));
+  return make("article", { class: "panel" }, make("h2", {}, "Regret so far"), frame.root, key,
+    make("p", { class: "soft small" }, "By how much the points asked so far fell short of the peak, in all."));
+}
+
+function showVerdict(isNew) {
+  const section = byId("verdict");
+  section.hidden = !game.is_over;
+  if (!game.is_over) return;
+  const rows = game.players.map((player) => {
+    const { is_fooled: isFooled, words, spent, price, probability, price_words: proof } = player.verdict;
+    return make("tr", {}, make("th", { scope: "row" }, player.label),
+      make("td", { class: isFooled ? "bad" : isFooled === null ? "" : "good" }, words),
+      make("td", { class: "number" }, `${short(spent)} of ${short(game.budget)}`),
+      make("td", { class: "number", title: proof }, price === null ? "nothing is proved" : `${short(price)} (probability ${short(probability)})`));
+  });
+  const fooled = game.players.filter((player) => player.verdict.is_fooled).map((player) => player.label);
+  const heads = ["learner", "what came of it", "you spent", "proved against lies below"];
+  section.replaceChildren(
+    make("h2", { id: "fooled" }, fooled.length ? `Fooled: ${fooled.join("; ")}` : "Nobody was fooled"),
+    make("div", { class: "scroll" }, make("table", {},
+      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, ...rows))),
+    make("p", { class: "soft small" }, `The last column is a proof, not a guess: as long as the lies total less than that, no point is better `
+      + `than the learner’s answer by more than ${game.eps}, with at least that probability, given what it was told of the function and the noise.`));
+  if (isNew) section.focus();
+}
+
+// --- the visitor's hand --------------------------------------------------------------------------
+
+function handle(frame, player, seat, point, k) {
+  const label = player.view.length > 1 || point.who.length > 1 || game.players[seat].label.startsWith("Fast")
+    ? `${Math.round(100 * point.probability)} % ${point.who.join("+")}` : "";
+  const u = frame.x(point.x);
+  const knob = draw("circle", { class: "knob", r: 7 });
+  const grip = draw("circle", { class: "grip", r: 18 });
+  const text = draw("text", { class: "halo", "text-anchor": u > 330 ? "end" : u < 90 ? "start" : "middle" });
+  const group = draw("g", {
+    class: "handle", role: "slider", tabindex: 0, "data-seat": `${seat}-${k}`,
+    "aria-label": `${player.label} asks at x = ${point.x.toFixed(2)}${label ? ` (${label})` : ""}; your lie`,
+    "aria-orientation": "vertical",
+  }, draw("line", { class: "ask", x1: u, x2: u, y1: frame.y(-1), y2: frame.y(1.6) }), grip, knob, text);
+  const limit = Math.round(100 * Math.min(game.c_max, player.left) - 1e-6);
+  group.place = () => {
+    const lie = lies[seat][k];
+    const v = frame.y(point.f + lie / 100);
+    for (const circle of [knob, grip]) { circle.setAttribute("cx", u); circle.setAttribute("cy", v); }
+    text.setAttribute("x", u);
+    text.setAttribute("y", k % 2 || v < 40 ? v + 22 : v - 12); // two points may be close
+    text.textContent = lie ? `${lie > 0 ? "+" : "−"}${Math.abs(lie / 100).toFixed(2)}` : label;
+    group.setAttribute("aria-valuenow", lie / 100);
+    group.setAttribute("aria-valuetext", lie ? `${(lie / 100).toFixed(2)}` : "the truth");
+  };
+  group.setAttribute("aria-valuemin", -limit / 100);
+  group.setAttribute("aria-valuemax", limit / 100);
+  group.limit = limit;
+  const perPixel = () => 2.6 / (frame.root.getBoundingClientRect().height * (214 / 260));
+  group.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    group.focus({ preventScroll: true });
+    group.setPointerCapture(event.pointerId);
+    const [from, start] = [event.clientY, lies[seat][k]];
+    const move = (now) => lie(seat, k, start + 100 * (from - now.clientY) * perPixel());
+    group.addEventListener("pointermove", move);
+    for (const end of ["pointerup", "pointercancel"]) {
+      group.addEventListener(end, () => group.removeEventListener("pointermove", move), { once: true });
+    }
+  });
+  group.addEventListener("keydown", (event) => {
+    const step = event.shiftKey ? 25 : 5;
+    const goal = { ArrowUp: lies[seat][k] + step, ArrowDown: lies[seat][k] - step, Home: -limit, End: limit, 0: 0 }[event.key];
+    if (goal === undefined) return;
+    event.preventDefault();
+    lie(seat, k, goal);
+  });
+  group.place();
+  return group;
+}
+
+/** Set a lie, and the same for all who ask nearby. */
+function lie(seat, k, value) {
+  const { x } = game.players[seat].view[k];
+  game.players.forEach((player, other) => player.view.forEach((point, j) => {
+    const isSame = other === seat && j === k;
+    if (!isSame && !(byId("linked").checked && Math.abs(point.x - x) <= NEAR)) return;
+    const group = document.querySelector(`[data-seat="${other}-${j}"]`);
+    lies[other][j] = Math.round(Math.min(Math.max(value, -group.limit), group.limit));
+    group.place();
+  }));
+  lies.forEach((own, other) => {
+    const cost = Math.max(0, ...own.map(Math.abs)) / 100;
+    byId(`cost-${other}`).textContent = cost ? `(this round: −${cost.toFixed(2)})` : "";
+  });
+}
+
+// --- wiring --------------------------------------------------------------------------------------
+
+function keyOfMarks() {
+  const mark = (...parts) => draw("svg", { class: "chart", viewBox: "0 0 26 14", "aria-hidden": "true" }, ...parts);
+  const entries = [
+    [mark(draw("path", { class: "truth", d: "M1 11C7 11 9 3 13 3s6 8 12 8" })), "the true function, which only you see"],
+    [mark(draw("rect", { width: 26, height: 14, fill: "currentColor", opacity: 0.2 })), "where the learner claims it lies"],
+    [mark(draw("path", { d: "M0 7h26", stroke: "currentColor", "stroke-dasharray": "5 3", "stroke-width": 1.8 })), "its expectation"],
+    [mark(draw("circle", { class: "reading", cx: 13, cy: 7, r: 3 })), "honest reading"],
+    [mark(cross(13, 7, 4)), "lie, and how far it moved the reading"],
+    [mark(star(13, 7, 6.5)), "its answer now"],
+    [mark(draw("circle", { cx: 13, cy: 7, r: 6, fill: "var(--accent)" })), "where it asks: drag it"],
+  ];
+  byId("key").replaceChildren(...entries.map(([picture, words]) => make("span", {}, picture, words)));
+}
+
+byId("setting").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const chosen = Object.fromEntries(new FormData(event.target));
+  history.pushState(null, "", address(chosen, ""));
+  load();
+});
+byId("tell").addEventListener("click", tell);
+byId("one").addEventListener("click", () => play(byId("liar").value));
+byId("ten").addEventListener("click", () => play(`${byId("liar").value}${Math.min(10, game.rounds - game.t)}`));
+byId("rest").addEventListener("click", () => play(`${byId("liar").value}${game.rounds - game.t}`));
+byId("liar").addEventListener("change", () => { byId("liar").title = game.liars[byId("liar").value].words; say(game.liars[byId("liar").value].words); });
+byId("copy").addEventListener("click", async () => {
+  const shared = new URL(location.href);
+  shared.searchParams.delete("token");
+  try {
+    await navigator.clipboard.writeText(shared.href);
+    say("The address of this game was copied.");
+  } catch {
+    say(`Copy it from here: ${shared.href}`);
+  }
+});
+document.addEventListener("keydown", (event) => {
+  const isField = event.target.closest?.("input, select, button, summary, a");
+  if (event.key === "Enter" && !isField) { event.preventDefault(); tell(); }
+});
+window.addEventListener("popstate", () => load());
+keyOfMarks();
+load();

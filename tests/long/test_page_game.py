@@ -1,0 +1,120 @@
+"""Be the liar in a real browser: with the mouse, by keyboard alone, there and back, on a phone."""
+
+import statistics
+
+import pytest
+
+pytestmark = pytest.mark.long
+
+
+def wait_for_round(page, n, of=10):
+    words = f"Round {n} of {of}" if n <= of else f"All {of} rounds played"
+    page.get_by_text(words).wait_for()
+
+
+def begin(tab, address, **words):
+    page = tab(address + "&rounds=10&seed=1&threat=weak&budget=2", **words)
+    wait_for_round(page, 1)
+    return page
+
+
+def test_a_whole_game_with_the_mouse(served, tab):
+    page = begin(tab, served())
+    for n in range(1, 11):
+        knob = page.locator('[data-seat="0-0"] .knob').bounding_box()
+        x, y = knob["x"] + knob["width"] / 2, knob["y"] + knob["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y + 30, steps=3)
+        page.mouse.up()
+        if n == 1:
+            assert "this round: −0." in page.locator("#cost-0").inner_text()
+            lies = page.locator('[data-seat="0-0"]').get_attribute("aria-valuenow")
+            assert float(lies) < -0.2
+        page.get_by_role("button", name="Tell these readings").click()
+        wait_for_round(page, n + 1)
+    assert page.locator("#verdict tbody tr").count() == 5
+    assert page.locator("#verdict h2").inner_text().startswith(("Fooled", "Nobody"))
+    assert page.locator(".panel .moved").count() > 3
+    assert page.get_by_role("button", name="Tell these readings").is_disabled()
+
+
+def test_a_whole_game_by_keyboard_alone_and_the_address_replays_it(served, tab):
+    address = served()
+    page = begin(tab, address)
+    for _ in range(60):  # from the top of the page to the first reading
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.seat") == "0-0":
+            break
+    for n in range(1, 11):
+        assert page.evaluate("document.activeElement.dataset.seat") == "0-0"
+        page.keyboard.press("Shift+ArrowDown")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Enter")
+        wait_for_round(page, n + 1)
+    assert page.evaluate("document.activeElement.id") == "verdict"
+    shown = page.locator("#verdict").inner_text()
+    lies = page.locator(".panel").first.locator(".moved").count()
+    assert lies == 10
+    again = tab(page.url.replace("/?token", "/?ignored"))
+    wait_for_round(again, 11)
+    assert again.locator("#verdict").inner_text() == shown
+
+
+def test_reload_and_the_back_button_show_the_position_of_the_address(served, tab):
+    page = begin(tab, served())
+    for n in (2, 3):
+        page.get_by_role("button", name="1 round").click()
+        wait_for_round(page, n)
+    before = page.locator("#panels").inner_html()
+    page.reload()
+    wait_for_round(page, 3)
+    assert page.locator("#panels").inner_html() == before
+    page.go_back()
+    wait_for_round(page, 2)
+    page.go_forward()
+    wait_for_round(page, 3)
+    assert page.locator("#panels").inner_html() == before
+    page.get_by_role("button", name="to the end").click()
+    wait_for_round(page, 11)
+    page.go_back()
+    wait_for_round(page, 3)
+    assert page.locator("#verdict").is_hidden()
+
+
+def test_the_round_trip_of_a_move_takes_less_than_100_ms_at_the_median(served, tab):
+    page = tab(served() + "&rounds=40&seed=2&threat=weak&budget=2")
+    wait_for_round(page, 1, 40)
+    for n in range(2, 41):
+        page.get_by_role("button", name="Tell these readings").click()
+        wait_for_round(page, n, 40)
+    entries = "performance.getEntriesByType('resource').filter((e) => e.name.includes('moves='))"
+    times = page.evaluate(f"{entries}.map((e) => e.duration)")
+    assert len(times) == 39
+    assert statistics.median(times) < 100.0, times
+
+
+def test_a_strong_liar_sees_one_point_and_a_weak_one_the_proposal(served, tab):
+    page = tab(served() + "&rounds=10&moves=h3")
+    wait_for_round(page, 4)
+    assert page.locator('[data-seat^="4-"]').count() == 2
+    page.get_by_label("You see").select_option("strong")
+    page.get_by_role("button", name="New game").click()
+    page.wait_for_function("document.querySelectorAll('[data-seat^=\"4-\"]').length === 1")
+    assert "threat=strong" in page.url
+
+
+def test_an_address_that_holds_no_game_says_so(served, tab):
+    tab.refused = 1
+    page = tab(served() + "&moves=nonsense")
+    page.get_by_text("a move must be").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_nothing_is_wider_than_the_screen(served, tab, scheme):
+    page = begin(tab, served(), width=360, height=740, color_scheme=scheme, has_touch=True)
+    page.get_by_role("button", name="to the end").click()
+    wait_for_round(page, 11)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    boxes = [page.locator(name).first.bounding_box() for name in ("#tell", ".panel", "svg.chart")]
+    assert all(box["x"] >= 0.0 and box["x"] + box["width"] <= 360 for box in boxes)
