@@ -87,7 +87,7 @@ def audit(
     engine = Engine(table.space.domain, Plan.of(1, settings, direction or "maximize"), seed)
     trials = []
     for t, (point, value) in enumerate(zip(table.points, table.y, strict=True), 1):
-        x = engine.point(table.space.given(point))
+        x = engine.x_of(engine.u_of(table.space.given(point)))
         error = "no reading" if value is None else None
         trials.append(Trial(t, x, table.space.shown(x), value, engine.drawn(t), True, error))
         if value is None and is_selected:
