@@ -91,9 +91,13 @@ def build(case: Case, X: np.ndarray, K: np.ndarray, norm: float) -> tuple[Any, n
     if options.get("gain") == "certified":
         gamma = ub.MaxInformationGain(kernel, X, case.lam)
     setting = naive.Setting(K=K, gamma=gamma, **numbers, **words)
-    fast = ALGORITHMS[case.algorithm](
-        domain, assumptions, C=case.C, T=case.T, seed=case.seed, **case.arguments, **options
-    )
+    if case.algorithm == "layered-told":
+        told = {"C": case.C, "seed": case.seed, "with_all": True}
+        fast = ub.LayeredGPUCB(domain, assumptions, **told, **case.arguments, **options)
+    else:
+        fast = ALGORITHMS[case.algorithm](
+            domain, assumptions, C=case.C, T=case.T, seed=case.seed, **case.arguments, **options
+        )
     drawn = {"seed": case.seed, **case.arguments}
     double: naive.Algorithm = {
         "gp-ucb": lambda: naive.OneInstance(setting, 0.0),
@@ -101,6 +105,7 @@ def build(case: Case, X: np.ndarray, K: np.ndarray, norm: float) -> tuple[Any, n
         "fast-slow": lambda: naive.FastSlow(setting, case.C, **drawn),
         "ladder": lambda: naive.Ladder(setting, fast.unit),
         "layered": lambda: naive.Layered(setting, case.T, **drawn),
+        "layered-told": lambda: naive.layered_for(setting, case.C, **drawn),
     }[case.algorithm]()
     return fast, double
 
@@ -147,6 +152,8 @@ def compare_ends(fast: Any, slow: naive.Algorithm, case: Case) -> None:
     threats: list[tuple[str, float | None]] = [("none", None)]
     if case.algorithm != "gp-ucb":
         threats.append(("weak", None))
+    if case.algorithm == "layered-told" and case.C > 2.0:
+        threats += [("weak", 2.0), ("weak", case.C), ("strong", case.C)]
     if case.algorithm in ("robust", "fast-slow", "ladder"):
         threats.append(("strong", None))
     if case.algorithm == "ladder":
@@ -197,7 +204,7 @@ def play(case: Case) -> Trace:
         left += c
         y = f[query.index] + case.noise_std * rng.normal() + c
         own = case.assumed_std * rng.choice([0.5, 1.0, 2.0]) if case.own_noise else None
-        is_layered, is_ladder = case.algorithm == "layered", case.algorithm == "ladder"
+        is_layered, is_ladder = hasattr(slow, "n_layers"), case.algorithm == "ladder"
         sets = fast.maximisers.copy() if is_layered else None
         if is_ladder:
             turn = naive.turn(t)
@@ -339,6 +346,16 @@ EXTRAS = [
         lam=0.01,
         expects=frozenset({"nobody-learned", "all-empty", "refuted"}),
     ),
+    Case("layered-told", "linear-3d", C=12.0, spent=12.0, lam=0.01, expects=frozenset({"eliminated"})),
+    Case(
+        "layered-told",
+        "matern-1d",
+        {"width": "capped", "tail": "paper"},
+        C=2.5,
+        arguments={"alpha": 3.0},
+    ),
+    Case("layered-told", "se-1d", {"revisit": 0.3}, C=8.0, own_noise=True),
+    Case("layered-told", "se-3d", {"noise": "paper", "gain": "certified"}, C=2.0, spent=2.0),
     Case("layered", "se-1d", T=2, lam=0.01),
     Case(
         "layered",

@@ -24,7 +24,7 @@ SIGNATURES = {
     "RobustGPUCB": (["domain", "assumptions"], ["C"]),
     "FastSlowGPUCB": (["domain", "assumptions"], ["C", "alpha", "seed", "with_all", "share", "trust"]),
     "LadderGPUCB": (["domain", "assumptions"], ["unit"]),
-    "LayeredGPUCB": (["domain", "assumptions"], ["T", "alpha", "seed", "with_all"]),
+    "LayeredGPUCB": (["domain", "assumptions"], ["T", "C", "alpha", "seed", "with_all"]),
     "MaxInformationGain": (["kernel", "X", "lam"], []),
 }
 METHODS = {

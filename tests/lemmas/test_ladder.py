@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import unbribable as ub
 from games import is_too_often, leaves, random_function
 from told import reading_of
 from unbribable.theory.budgets import ladder_budget, ladder_level
+from unbribable.theory.regret_bounds import theorem_ladder
 
 X = np.linspace(0.0, 1.0, 14)[:, None]
 KERNEL = ub.SquaredExponential(0.25)
@@ -181,6 +182,21 @@ def test_a_summary_says_which_levels_the_readings_are_consistent_with() -> None:
     )
     assert "there is more than that, with probability at least 0.9" in note
     assert "heuristic choice" in lied_to.algorithm.guarantee
+
+
+@pytest.mark.parametrize("noise", ["paper", "tight"])
+def test_the_closed_form_is_at_least_the_sum_of_realised_widths(noise: str) -> None:
+    """With the realised gain in place of the largest one."""
+    assumed = replace(KNOWN, lam=1.0)
+    one = climb(3, "hide", 2.0, assumed, width="capped", noise=noise)
+    K = KERNEL(X[one.played], X[one.played])
+    gains = [0.5 * np.linalg.slogdet(np.eye(T) + K[:T, :T])[1] for T in range(N_ROUNDS + 1)]
+    for T in range(1, N_ROUNDS + 1):
+        C = one.spent[T - 1]
+        found = theorem_ladder(assumed, C, T, lambda t: gains[t], unit=UNIT, noise=noise)
+        assert one.sum_bound(T) <= found.theorem_value + T * KNOWN.tolerance
+        if ladder_level(UNIT, C) == 1:
+            assert found.theorem_value <= 9.0 * one.sum_bound(T)  # of the same size
 
 
 # --- turns and beginnings ----------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Layers that share their readings: one belief of all of them, at every level's corruption."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,6 +133,72 @@ def test_the_robust_layer_is_found_by_comparison_and_not_by_a_rounded_logarithm(
 ) -> None:
     assert robust_layer(C) == level
     assert 2.0**level >= C
+
+
+@pytest.mark.parametrize(
+    ("C", "totals"), [(2.5, (2.0, 2.5)), (8.0, (2.0, 4.0, 8.0)), (9.0, (2.0, 4.0, 8.0, 9.0))]
+)
+def test_layers_that_are_told_c_end_with_one_that_allows_for_it(
+    C: float, totals: tuple[float, ...]
+) -> None:
+    for tail in ("sharp", "paper"):
+        algorithm = ub.LayeredGPUCB(ub.Grid(X), KNOWN, C=C, with_all=True, tail=tail)
+        budgets = algorithm.policy.budgets
+        assert tuple(budget.total for budget in budgets.values()) == (*totals, None)
+        assert budgets["all"].levels == totals
+        assert budgets[f"layer-{len(totals)}"].C <= C
+        assert algorithm.probabilities[-1] == 2.0 ** -len(totals)
+        assert len({budget.delta for budget in budgets.values()}) == 1
+        assert budgets["all"].delta * (2 * len(totals) + 1) == pytest.approx(KNOWN.delta / 2)
+    assert [level.C for level in algorithm.recommend(C=1.0).levels] == list(totals)
+    with pytest.raises(ValueError, match=f"C must be at most the {C:g} it was told"):
+        algorithm.recommend(C=C + 0.1)
+
+
+def test_up_to_two_layers_that_are_told_c_are_algorithm_one() -> None:
+    told = ub.LayeredGPUCB(ub.Grid(X), KNOWN, C=2.0, with_all=True)
+    robust = ub.RobustGPUCB(ub.Grid(X), KNOWN, C=2.0)
+    for y in (0.3, 1.2, -0.4, 0.1, 0.9):
+        one, other = told.ask(), robust.ask()
+        assert (one.index, one.ucb) == (other.index, other.ucb)
+        told.tell(one, y)
+        robust.tell(other, y)
+    assert told.recommend(threat="strong").regret_bound == robust.recommend().regret_bound
+    assert told.maximisers.all()
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ({"C": 3.0, "T": 10, "with_all": True}, "T must be left out where C is given, got T=10"),
+        ({"C": 3.0, "with_all": False}, "with_all must be True where C is given, got with_all=False"),
+        ({"C": 0.0, "with_all": True}, "C must be finite and > 0"),
+        ({"C": "much", "with_all": True}, "C must be a real number"),
+    ],
+)
+def test_layers_are_told_either_t_or_c(words: dict[str, Any], rule: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=rule):
+        ub.LayeredGPUCB(ub.Grid(X), KNOWN, **words)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_a_sure_play_of_a_covering_layer_what_is_left_is_nearly_as_good(seed: int) -> None:
+    """Lemma 8 for layers that share: every point left has a gap below 20 alpha times its width."""
+    rng = np.random.default_rng([8, seed])
+    f = random_function(KERNEL, X, rng, 10.0)
+    assumed = ub.Assumptions(KERNEL, B=10.0, B0=10.0, c_max=0.5, noise_std=0.02, lam=0.01, delta=0.2)
+    algorithm = ub.LayeredGPUCB(ub.Grid(X), assumed, T=256, seed=seed, with_all=True)
+    world = Game(f, 0.02, rng, liars(KERNEL, X, f, rng)["hide"], 2.0, 0.5)
+    n_sure = 0
+    for _ in range(256):
+        query = world.round(algorithm)
+        if query.instance is None:
+            continue
+        left = algorithm.maximisers[int(query.instance.removeprefix("layer-")) - 1]
+        most = 20.0 * algorithm.alpha * query.width
+        assert (f.max() - f[left] < most).all()
+        n_sure += most < np.ptp(f)
+    assert n_sure > 10  # else it would say nothing
 
 
 def test_theorem_ten_of_sharing_layers_has_their_share() -> None:

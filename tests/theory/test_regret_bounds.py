@@ -14,6 +14,8 @@ from unbribable.theory.regret_bounds import (
     theorem_5,
     theorem_9,
     theorem_10,
+    theorem_10_told,
+    theorem_ladder,
 )
 
 B, B0, NOISE_STD, DELTA = 1.5, 0.8, 0.2, 0.1
@@ -396,3 +398,49 @@ def test_measured_regret_of_the_layers_is_at_most_theorem_tens(
     for _ in range(T):
         world.round(algorithm)
     assert 0.0 < world.regret <= bound.value
+
+
+# --- the ladder, and layers that are told C --------------------------------------------------------
+
+UNIT_SQUARE = np.stack(np.meshgrid(np.linspace(0, 1, 10), np.linspace(0, 1, 10)), -1).reshape(-1, 2)
+SMOOTH = ub.Assumptions(ub.SquaredExponential(0.3), B=3.0, B0=1.0, noise_std=0.02, delta=0.1)
+
+
+@pytest.mark.parametrize(
+    ("T", "C", "values"),
+    [
+        (20_000, 0.0, (23_494, 27_468, 32_705)),
+        (20_000, 1.0, (39_185, 27_468, 32_705)),
+        (20_000, 4.0, (103_710, 71_959, 50_652)),
+        (200_000, 20.0, (2_155_403, 1_518_577, 1_067_547)),
+    ],
+)
+def test_the_ladder_theorem_is_its_formula(T, C, values):
+    """Stored values of an independent implementation, for units of 0.25, 0.5 and 1."""
+    gamma = ub.MaxInformationGain(SMOOTH.kernel, UNIT_SQUARE, 1.0)
+    for unit, value in zip((0.25, 0.5, 1.0), values, strict=True):
+        bound = theorem_ladder(SMOOTH, C, T, gamma, unit=unit)
+        assert round(bound.theorem_value) == value
+        assert bound.value == min(bound.theorem_value, 2.0 * T)
+        assert bound.threat == "weak or strong"
+
+
+def test_where_the_covering_level_has_no_turn_the_ladder_theorem_says_nothing():
+    assert theorem_ladder(SMOOTH, 1e200, 100, lambda t: 5.0, unit=0.25).is_vacuous
+    assert theorem_ladder(SMOOTH, 65.0, 100, lambda t: 5.0, unit=0.25).is_vacuous
+
+
+def test_the_theorem_of_layers_that_are_told_c_is_its_formula():
+    known = ub.Assumptions(ub.Linear(1.0), B=1.5, B0=0.8, noise_std=0.2, delta=0.1)
+    T, gain, C = 1000, 9.0, 5.0
+    d = 0.1 / (2 * (2 * 3 + 1))
+    layer = 1.5 + 0.2 * math.sqrt(2 * (gain + math.log(1 / d))) + min(C, 3 + 0.8 * math.log(1 / d))
+    late = 2 * C * math.log(2 * T / 0.1)
+    value = (
+        4 * layer * math.sqrt(4 * T * gain)
+        + 2 * 0.8 * late
+        + 80 * layer * math.sqrt(4 * late * gain * T)
+    )
+    assert theorem_10_told(known, C, T, lambda t: gain).theorem_value == pytest.approx(value)
+    one = theorem_10_told(known, 2.0, T, lambda t: gain)
+    assert one == theorem_5(known, 2.0, T, lambda t: gain)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from unbribable.cli.show import table
+from unbribable.decision.policies.ladder import UNIT
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel
@@ -26,11 +27,16 @@ from unbribable.theory.regret_bounds import (
     theorem_5,
     theorem_9,
     theorem_10,
+    theorem_10_told,
+    theorem_ladder,
 )
 from unbribable.theory.widths import radius
 
 MAX_GIB = 4.0
 """Memory that `bound` may need at most, if every reading is at another candidate."""
+
+SHARE, TRUST = 0.25, 0.3
+"""Dials of Fast-Slow for which there is a number besides those of the paper; trust as a share of C."""
 
 WIDTHS = {"paper": "paper", "default": "tight"}
 """The learner's options that a number is for -> its option `noise`."""
@@ -138,7 +144,18 @@ def _regret(a: Assumptions, C: float, T: int, gamma: MaxInformationGain) -> list
         nine, ten = partial(theorem_9, a, C, T, gamma), partial(theorem_10, a, C, T, gamma)
         found["FastSlowGPUCB, nobody lies"] = _for_both(partial(nine, is_corrupted=False))
         found["FastSlowGPUCB"] = _for_both(partial(nine, is_corrupted=True))
+        dials = {"share": SHARE, "trust": TRUST * C}
+        found["FastSlowGPUCB, up to trust"] = _for_both(partial(nine, is_corrupted=False, **dials))
+        found["FastSlowGPUCB, dials"] = _for_both(partial(nine, is_corrupted=True, **dials))
         found["LayeredGPUCB"] = _for_both(ten)
+        found["LayeredGPUCB, sharing"] = _for_both(partial(ten, with_all=True))
+        found["LayeredGPUCB, told C"] = _for_both(partial(theorem_10_told, a, C, T, gamma))
+        for share in (UNIT, 1.0):
+            ladder = partial(theorem_ladder, a, C, T, gamma, unit=share * a.c_max)
+            found[f"LadderGPUCB, unit {share * a.c_max:g}"] = {
+                "paper": ladder(width="paper"),
+                "default": ladder(noise="tight"),
+            }
     return [
         {
             "learner": learner,
@@ -172,6 +189,7 @@ def text(data: Mapping[str, Any]) -> str:
         ),
         "widths paper: width, noise, tail and gain as in the paper; default: exact, tight, sharp and "
         "realised,\nwhose noise width pays for two events: delta/2 for delta in its logarithm",
+        f"dials: share {SHARE:g}, trust {TRUST:g} C; up to trust: with these, if the lies total at most trust",
     ]
     for name, value in data.get("gap", {}).items():
         parts.append(f"{name.replace('_', ' ')}: {_in_words(value)}")

@@ -74,12 +74,12 @@ def robust_layer(C: float) -> int:
 
 
 MAX_LEVEL = 1000
-"""Of a ladder: beyond it budgets would overflow. Each level doubles the corruption."""
+"""Of a ladder: beyond it budgets would overflow, and count as infinite."""
 
 
 def ladder_budget(unit: float, level: int) -> float:
     """unit 2^l: the total corruption that level l = 1, 2, ... of a ladder allows for (ours)."""
-    return unit * 2.0**level
+    return unit * 2.0**level if level <= MAX_LEVEL else math.inf
 
 
 def ladder_level(unit: float, C: float) -> int:
@@ -92,7 +92,11 @@ def ladder_level(unit: float, C: float) -> int:
 
 def layer_probabilities(T: int) -> Draws:
     """Layer l with 2^-l; the remainder goes to layer 1 [BKS20, Alg. 3]."""
-    n_layers = number_of_layers(T)
+    return drawn_layers(number_of_layers(T))
+
+
+def drawn_layers(n_layers: int) -> Draws:
+    """`layer_probabilities` of so many layers."""
     layers = [(f"layer-{level}", 0.5**level) for level in range(1, n_layers + 1)]
     layers[0] = (layers[0][0], layers[0][1] + 0.5**n_layers)
     return tuple(layers)
@@ -115,16 +119,38 @@ def layer_budgets(
 
     [BKS20, Eq. 35]. With "all" (ours), which holds every reading, and allows for 2^l at level l.
     """
-    cap, share, budgets = finite_cap(assumptions), layer_delta(assumptions.delta, T), {}
     n_layers = number_of_layers(T)
+    totals = tuple(2.0**level for level in range(1, n_layers + 1))
     if with_all:
-        share = shared_layer_delta(assumptions.delta, n_layers)
-    for level, (label, p) in enumerate(layer_probabilities(T), 1):
-        C = tail_paper(cap, share) if tail == "paper" else tail_sharp(2.0**level, p, cap, share)
-        budgets[label] = Budget(C, share, total=2.0**level, is_secret=True)
-    if with_all:
-        levels = tuple(2.0**level for level in range(1, n_layers + 1))
-        budgets["all"] = Budget(levels[-1], share, levels=levels)
+        return _sharing(assumptions, totals, tail)
+    return _drawn(assumptions, totals, tail, layer_delta(assumptions.delta, T))
+
+
+def told_layer_budgets(assumptions: Assumptions, C: float, tail: str) -> dict[str, Budget]:
+    """Budgets of layers that share and are told C > 2, `robust_layer(C)` of them (ours).
+
+    The top one allows for what can reach it of C.
+    """
+    totals = (*(2.0**level for level in range(1, robust_layer(C))), C)
+    budgets = _sharing(assumptions, totals, tail)
+    top = f"layer-{len(totals)}"
+    return {**budgets, top: budgets[top]._replace(C=min(C, budgets[top].C))}
+
+
+def _sharing(assumptions: Assumptions, totals: tuple[float, ...], tail: str) -> dict[str, Budget]:
+    """Of the layers, and of "all" at the corruption of each."""
+    share = shared_layer_delta(assumptions.delta, len(totals))
+    every = Budget(totals[-1], share, levels=totals)
+    return {**_drawn(assumptions, totals, tail, share), "all": every}
+
+
+def _drawn(
+    assumptions: Assumptions, totals: tuple[float, ...], tail: str, share: float
+) -> dict[str, Budget]:
+    cap, budgets = finite_cap(assumptions), {}
+    for total, (label, p) in zip(totals, drawn_layers(len(totals)), strict=True):
+        C = tail_paper(cap, share) if tail == "paper" else tail_sharp(total, p, cap, share)
+        budgets[label] = Budget(C, share, total=total, is_secret=True)
     return budgets
 
 

@@ -24,6 +24,8 @@ from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import (
     fast_slow_delta,
     finite_cap,
+    ladder_budget,
+    ladder_level,
     layer_delta,
     number_of_layers,
     robust_layer,
@@ -154,6 +156,72 @@ def theorem_10(
         n_between = 2.0 * C * math.log(2.0 * T / assumptions.delta)
         value += _ruled_out_late(assumptions, layer, n_between, T, gamma)
     return _bound(value, assumptions, T, "Theorem 10", "weak")
+
+
+def theorem_10_told(
+    assumptions: Assumptions, C: float, T: int, gamma: Gamma, *, noise: str = "paper"
+) -> RegretBound:
+    """Regret of layers that share their readings and are told C, for each T (ours).
+
+    With L = max(1, ceil(log2 C)), d = delta / (2 (2 L + 1)), bL = B + noise_std sqrt(2 (gamma_{T-1} +
+    ln 1/d)) + min(C, 3 + c_max ln(1/d)) and N = 2 C ln(2T/delta):
+
+        2 alpha bL sqrt(4 T gamma_T) + [L > 1] (2 B0 N + 40 alpha bL sqrt(4 N gamma_T T))
+
+    Up to C = 2 there is one layer, which is Algorithm 1, and this is Theorem 5.
+    Proof. That of Theorem 10 with one layer that covers C, the top one. QED
+    """
+    C, T = _game(assumptions, C, T)
+    n_layers = robust_layer(C)
+    if n_layers == 1:
+        return theorem_5(assumptions, C, T, gamma, noise=noise)
+    share = shared_layer_delta(assumptions.delta, n_layers)
+    layer = _beta(assumptions, gamma(T - 1), share, noise) + min(C, _tail(assumptions, share))
+    n_between = 2.0 * C * math.log(2.0 * T / assumptions.delta)
+    value = 2.0 * ALPHA * layer * _root(T, gamma)
+    value += _ruled_out_late(assumptions, layer, n_between, T, gamma)
+    return _bound(value, assumptions, T, "Theorem 10", "weak")
+
+
+def theorem_ladder(
+    assumptions: Assumptions,
+    C: float,
+    T: int,
+    gamma: Gamma,
+    *,
+    unit: float,
+    width: str = "exact",
+    noise: str = "paper",
+) -> RegretBound:
+    """Regret of the ladder, which is told neither C nor T, if the corruption is C (ours).
+
+    With b_l = unit 2^l, b = B + noise_std sqrt(2 (gamma_{T-1} + ln 1/delta)), a_l = b +
+    sqrt(b_l min(b_l, c_max)) (b + b_l for the paper's width), l* = min { l : b_l >= C } and N_l =
+    floor(T/2^l + 1/2), the turns of level l:
+
+        2 sqrt(4 gamma_T) sqrt( sum_{l > l*} N_l a_l^2 + (N_l* (2^l* - 1)^2 + sum_{l < l*} N_l) a_l*^2 )
+        + 2 B0 (2^(l*-1) - 1),   2 B0 T if 2^(l*-1) > T
+
+    Proof. The sum of widths in the docstring of LadderGPUCB, w_l <= a_l sigma, one Cauchy-Schwarz over
+    all rounds, and sum sigma_{t-1}(x_t)^2 <= 4 gamma_T at lam = 1. QED
+    With unit = c_max that is Theorem 5's number up to b sqrt(C / c_max) and c_max sqrt(ln T) in place of
+    b and 1.
+    """
+    C, T = _game(assumptions, C, T)
+    cap, unit = finite_cap(assumptions), checks.real("unit", unit, above=0.0)
+    robust, total = ladder_level(unit, C), 0.0
+    if 2 ** (robust - 1) > T:
+        return _bound(math.inf, assumptions, T, "Ladder", "weak or strong")
+    beta = _beta(assumptions, gamma(T - 1), assumptions.delta, noise)
+    for level in range(1, T.bit_length() + 1):  # while 2^(l-1) <= T
+        n_turns = (T + 2 ** (level - 1)) // 2**level
+        n_turns *= (2**robust - 1) ** 2 if level == robust else 1
+        budget = ladder_budget(unit, max(level, robust))
+        shift = budget if width == "paper" else math.sqrt(budget * min(budget, cap))
+        total += n_turns * (beta + shift) ** 2
+    value = 2.0 * math.sqrt(4.0 * float(gamma(T))) * math.sqrt(total)
+    value += 2.0 * assumptions.B0 * (2.0 ** (robust - 1) - 1.0)
+    return _bound(value, assumptions, T, "Ladder", "weak or strong")
 
 
 def elimination_time(

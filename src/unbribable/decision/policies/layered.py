@@ -11,6 +11,7 @@ from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer, LevelBounds
 from unbribable.decision.options import Options, OptionWords
+from unbribable.decision.policies.gp_ucb import OneInstance
 from unbribable.decision.policy import Policy
 from unbribable.decision.recommend import Guarantee, Level, ValidBounds, threat_of
 from unbribable.decision.rule import Play, Rule
@@ -19,7 +20,10 @@ from unbribable.model.box import Box
 from unbribable.model.checks import Bools, Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.budgets import layer_budgets, layer_probabilities, robust_layer
+from unbribable.theory.budgets import drawn_layers, layer_budgets, told_layer_budgets
+
+ONE_LEVEL = 2.0
+"""Known corruption up to which there is one layer: Algorithm 1."""
 
 
 class Layers(Policy):
@@ -29,13 +33,26 @@ class Layers(Policy):
     """(n_layers, n); nested, layer 1 first."""
 
     def __init__(
-        self, assumptions: Assumptions, options: Options, *, T: int, alpha: float, with_all: bool
+        self,
+        assumptions: Assumptions,
+        options: Options,
+        *,
+        T: int | None,
+        C: float | None,
+        alpha: float,
+        with_all: bool,
     ) -> None:
         super().__init__(assumptions, options)
-        self.draws = layer_probabilities(T)
-        self.budgets = layer_budgets(assumptions, T, options.tail, with_all=with_all)
-        self.parameters = {"T": T, "alpha": alpha, "with_all": with_all}
-        self.safe_up_to = 2.0 ** len(self.draws)
+        if T is not None:
+            self.budgets = layer_budgets(assumptions, T, options.tail, with_all=with_all)
+        elif C is not None:
+            self.budgets = told_layer_budgets(assumptions, C, options.tail)
+        totals = (budget.total for budget in self.budgets.values())
+        self._totals = tuple(total for total in totals if total is not None)
+        self.draws = drawn_layers(len(self._totals))
+        told = {"C": C} if T is None else {"T": T}
+        self.parameters = {**told, "alpha": alpha, "with_all": with_all}
+        self.safe_up_to = self._totals[-1]
         self.holds_all = "all" if with_all else None
         self._T, self._alpha, self._with_all = T, alpha, with_all
         self._levels = {label: k for k, (label, _) in enumerate(self.draws)}
@@ -191,18 +208,20 @@ class Layers(Policy):
             level = agreeing[0] if agreeing else n_layers - 1
             chosen = " (the lowest level whose bounds agree: a heuristic choice)"
         else:
-            level = robust_layer(checks.real("C", C, at_least=0.0)) - 1
-            if level >= n_layers:
-                raise ValueError(
-                    f"C must be at most 2^n_layers = {2**n_layers}, got C={C:g}; "
-                    "a larger T gives more layers"
+            C = checks.real("C", C, at_least=0.0)
+            if self._totals[-1] < C:
+                most = (
+                    f"2^n_layers = {2**n_layers}" if self._T else f"the {self._totals[-1]:g} it was told"
                 )
+                hint = "; a larger T gives more layers" if self._T else ""
+                raise ValueError(f"C must be at most {most}, got C={C:g}{hint}")
+            level = next(k for k, total in enumerate(self._totals) if total >= C)
         words = (
             "against a weak adversary (who does not see the draw) with total corruption at most "
             f"{{C}}{chosen}"
         )
         labels = tuple(each.label for each in self._from(level))
-        return Guarantee(threat, labels, probability, words, 2.0 ** (level + 1))
+        return Guarantee(threat, labels, probability, words, self._totals[level])
 
     def _trust_against_strong(self, C: float | None, probability: float) -> Guarantee:
         if C is None:
@@ -241,8 +260,7 @@ class Layers(Policy):
         is_strong, levels = threat == "strong", []
         if is_strong and self._all is None:
             return ()
-        for k in range(len(self._layers)):
-            C = 2.0 ** (k + 1)
+        for k, C in enumerate(self._totals):
             trusted = self._against_strong(C) if is_strong else self._from(k)
             bounds = ValidBounds.of(trusted, self.assumptions)
             value = None if bounds.is_refuted else bounds.simple_regret(i)
@@ -250,7 +268,7 @@ class Layers(Policy):
         return tuple(levels)
 
     def notes(self, t: int) -> list[str]:
-        if t <= self._T:
+        if self._T is None or t <= self._T:
             return []
         return [f"Past the horizon T={self._T}: intervals hold, the regret theorem not."]
 
@@ -273,6 +291,7 @@ class LayeredGPUCB(Algorithm):
     M(l*) after it has a gap below D, since ucb(x; alpha) <= ucb(x_i; alpha) where x was allowed, the
     maximiser is in M(l*), and the layer's own bounds cut points of a larger gap. What is drawn below l*
     plays inside M(l*). QED
+    With C in place of T the same proof, with one covering layer, gives for each T `theorem_10_told`.
     The bounds of "all" hold against strong adversaries too: see `recommend(threat="strong", C=...)`.
 
     Args:
@@ -280,6 +299,8 @@ class LayeredGPUCB(Algorithm):
         assumptions: What the guarantee rests on; c_max must be finite.
         T: Horizon: decides the number of layers. Intervals stay valid past it, the regret theorem
             does not.
+        C: Instead of T, with `with_all`: total corruption, at most that (ours). The layers then end with
+            one that allows for it, and there is no horizon; up to C = 2 this is Algorithm 1.
         alpha: Widening of the rule, > 9/5; the theorem uses 2.
         seed: Of the draws, secret; fresh entropy if None.
         with_all: Rule points out by the readings of all layers together, too.
@@ -289,25 +310,36 @@ class LayeredGPUCB(Algorithm):
         probabilities: Of each layer, (n_layers,).
     """
 
-    policy: Layers
+    policy: Layers | OneInstance
 
     def __init__(
         self,
         domain: Grid | Box,
         assumptions: Assumptions,
         *,
-        T: int,
+        T: int | None = None,
+        C: float | None = None,
         alpha: float = 2.0,
         seed: Any = None,
         with_all: bool = False,
         **options: Unpack[OptionWords],
     ) -> None:
-        self.T = checks.integer("T", T, at_least=1)
         self.alpha = checks.real("alpha", alpha, above=1.8)
         self.with_all = checks.truth("with_all", with_all)
-        policy = Layers(
-            assumptions, Options(**options), T=self.T, alpha=self.alpha, with_all=self.with_all
-        )
+        if T is not None and C is not None:
+            raise ValueError(f"T must be left out where C is given, got T={T!r}, C={C!r}")
+        if C is not None and not self.with_all:
+            raise ValueError(f"with_all must be True where C is given, got with_all=False, C={C!r}")
+        self.T = checks.integer("T", T, at_least=1, hint="; or give C") if C is None else None
+        self.C = None if C is None else checks.real("C", C, above=0.0)
+        chosen = Options(**options)
+        policy: Layers | OneInstance
+        if self.C is not None and self.C <= ONE_LEVEL:
+            policy = OneInstance(assumptions, chosen, self.C)
+        else:
+            policy = Layers(
+                assumptions, chosen, T=self.T, C=self.C, alpha=self.alpha, with_all=self.with_all
+            )
         self.n_layers = len(policy.draws)
         self.probabilities = np.array([probability for _, probability in policy.draws])
         super().__init__(domain, policy, seed)
@@ -315,4 +347,5 @@ class LayeredGPUCB(Algorithm):
     @property
     def maximisers(self) -> Bools:
         """Potential maximisers of each layer, (n_layers, n); nested, layer 1 first."""
-        return self.policy.maximisers
+        found = self.policy.maximisers
+        return np.ones((1, self.candidates.n), dtype=np.bool_) if found is None else found
