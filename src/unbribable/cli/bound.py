@@ -189,7 +189,7 @@ def text(data: Mapping[str, Any]) -> str:
         ),
         "widths paper: width, noise, tail and gain as in the paper; default: exact, tight, sharp and "
         "realised,\nwhose noise width pays for two events: delta/2 for delta in its logarithm",
-        f"dials: share {SHARE:g}, trust {TRUST:g} C; up to trust: with these, if the lies total at most trust",
+        f"dials: share {SHARE:g}, trust {TRUST:g} C; up to trust: if the lies total at most that trust",
     ]
     for name, value in data.get("gap", {}).items():
         parts.append(f"{name.replace('_', ' ')}: {_in_words(value)}")
