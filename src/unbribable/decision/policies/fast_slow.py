@@ -10,7 +10,7 @@ from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee, ValidBounds, threat_of
+from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -85,7 +85,11 @@ class FastSlow(Policy):
                 self.detected = t
 
     def is_refuted(self) -> bool:
-        return ValidBounds.of([self._slow, self._all], self.assumptions).is_refuted
+        slow, every = self._slow, self._all
+        if slow.is_crossed or every.is_crossed:
+            return True
+        gap = np.minimum(slow.ucb_bar, every.ucb_bar) - np.maximum(slow.lcb_bar, every.lcb_bar)
+        return bool(gap.min() < -self.assumptions.tolerance)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")
