@@ -60,6 +60,7 @@ class FastSlow(Policy):
             "fast": Rule(self._fast, others=self._robust),
             "all": Rule(self._all),
         }
+        self._kept_slow: tuple[int, Play] | None = None  # with slow's readings by then
 
     def plays(self, choice: Choice) -> list[Play]:
         if self.detected is not None:
@@ -67,8 +68,14 @@ class FastSlow(Policy):
         return [self._play(choice, label, probability) for label, probability in self.draws]
 
     def _play(self, choice: Choice, label: str, probability: float) -> Play:
-        rule = self._rules[label]
-        return Play(probability, label, rule, *choice.best(rule))
+        rule, kept = self._rules[label], self._kept_slow
+        is_kept = label == "slow" and choice.is_plain and not self._slow.is_large
+        if is_kept and kept is not None and kept[0] == self._slow.n_readings:
+            return kept[1]
+        play = Play(probability, label, rule, *choice.best(rule))
+        if is_kept:
+            self._kept_slow = self._slow.n_readings, play
+        return play
 
     def learner_of(self, drawn: str) -> str | None:
         return drawn if self.detected is None else "all"
@@ -83,6 +90,9 @@ class FastSlow(Policy):
                 lower = np.maximum(lower, other.lcb_bar)
             if (self._fast.ucb_bar - lower).min() < -self.assumptions.tolerance:  # [BKS20, Eq. 19]
                 self.detected = t
+
+    def grown(self, n: int) -> None:
+        self._kept_slow = None
 
     def is_refuted(self) -> bool:
         slow, every = self._slow, self._all
