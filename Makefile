@@ -43,7 +43,7 @@ bench: .venv/.installed-bench
 clean:
 	rm -rf .venv .venv-oldest .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.venv/.installed: pyproject.toml
+.venv/.installed: pyproject.toml hatch_build.py src/unbribable/theory/knapsack.c
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable ".[dev,all]"
 	touch $@

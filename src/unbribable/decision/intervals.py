@@ -61,7 +61,8 @@ class Intervals:
             n_deferred_max=1 if options.width == "exact" and (C > 0.0 or levels is not None) else 16,
             is_careful=options.beta is None,
         )
-        self.shift: Shift = self._new_shift(C)
+        self._is_top = levels is not None and len(levels) > 0 and levels[-1] == C
+        self.shift: Shift = self._new_shift(C, is_idle=self._is_top)
         self.is_crossed = False
         self.levels: LevelBounds | None = None
         self._ucb: Floats | None = None
@@ -143,7 +144,7 @@ class Intervals:
         """This belief with the widths and bounds of a level; good until the next reading."""
         levels = self.levels
         assert levels is not None
-        shifts = levels.current(self.posterior, np.arange(len(self.mu)))
+        shifts = levels.current(self.posterior)
         shift = LevelShift(shifts[k], levels.formula(k, self.posterior))
         return self._with(float(levels.budgets[k]), shift, levels.upper[k], levels.lower[k])
 
@@ -165,8 +166,7 @@ class Intervals:
 
     def learn(self, i: int, y: float, lam: float | None = None) -> None:
         """Take in a reading of candidate i; the bounds stay, see `intersect`."""
-        if self.shift.is_open:
-            self.shift.resolve(np.array([i]))
+        self.shift.prepare(i)
         self.shift.follow(i, self.posterior.observe(i, y, lam))
         self._work_out()
 
@@ -192,7 +192,7 @@ class Intervals:
         other.posterior = self.posterior.look(X, readings)
         other.ucb_bar, other.lcb_bar = self.ucb_bar.copy(), self.lcb_bar.copy()
         other.levels = None if self.levels is None else self.levels.copy()
-        other.shift = other._new_shift(self.C)
+        other.shift = other._new_shift(self.C, is_idle=self._is_top)
         other._begin_again()
         if intersects:
             other.intersect()
@@ -216,19 +216,23 @@ class Intervals:
         """ucb_bar = min(ucb_bar, mu + width), lcb_bar = max(lcb_bar, mu - width) [BKS20, Eqs. 17, 18].
 
         Where even the smallest possible width cannot tighten a bound, the exact one is not solved:
-        there the largest possible one tightens nothing either.
+        there the largest possible one tightens nothing either. The highest level's bounds are these.
         """
-        if self.shift.is_open:
-            width = self.noise + self.shift.low
-            may_tighten = self.mu + width < self.ucb_bar
-            may_tighten |= self.mu - width > self.lcb_bar
-            self.shift.resolve(np.flatnonzero(may_tighten))
-        width = self.noise + self.shift.high if self.C > 0.0 else self.noise
-        self._ucb = self.mu + width
-        np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
-        np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
-        if self.levels is not None:
-            self.levels.intersect(self.mu, self.noise, self.shift, self.posterior)
+        levels = self.levels
+        if levels is not None:
+            levels.intersect(self.mu, self.noise, self.shift, self.posterior)
+        if levels is not None and self._is_top:
+            self.ucb_bar[:], self.lcb_bar[:] = levels.upper[-1], levels.lower[-1]
+        else:
+            if self.shift.is_open:
+                width = self.noise + self.shift.low
+                may_tighten = self.mu + width < self.ucb_bar
+                may_tighten |= self.mu - width > self.lcb_bar
+                self.shift.resolve(np.flatnonzero(may_tighten))
+            width = self.noise + self.shift.high if self.C > 0.0 else self.noise
+            self._ucb = self.mu + width
+            np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
+            np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
         if not self.is_crossed:
             B0, tolerance = self.assumptions.B0, self.assumptions.tolerance
             crossing = self.lcb_bar - self.ucb_bar
@@ -240,10 +244,10 @@ class Intervals:
 
     # --- inside --------------------------------------------------------------------------------
 
-    def _new_shift(self, C: float) -> Shift:
+    def _new_shift(self, C: float, *, is_idle: bool = False) -> Shift:
         cap = self.assumptions.c_max
         if self.options.width == "exact" and C > 0.0:
-            return ExactShift(self.posterior, C, cap)
+            return ExactShift(self.posterior, C, cap, is_idle=is_idle)
         return ClosedFormShift(self.posterior, C, None if self.options.width == "paper" else cap)
 
     def _work_out(self) -> None:

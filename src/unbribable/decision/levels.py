@@ -10,8 +10,9 @@ import numpy as np
 
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior, Update
+from unbribable.theory.compiled import Ranks, pays_off
 from unbribable.theory.differences import Source
-from unbribable.theory.exact_shift import Shift, closed_form
+from unbribable.theory.exact_shift import N_SMALL, Shift, closed_form
 from unbribable.theory.widths import ExactWidth, Width, shifts_exact
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class LevelBounds:
         self.budgets: Floats = np.array(budgets)
         self._cap = cap
         self._width = width
+        self._ranks = Ranks()
         everywhere = np.arange(len(noise))
         shifts = self.shifts(everywhere, posterior) if budgets else np.empty((0, len(noise)))
         self.upper: Floats = noise + shifts
@@ -145,6 +147,11 @@ class LevelBounds:
         """
         if not len(self.budgets):
             return
+        if new is None and posterior.m * len(mu) <= N_SMALL:  # looking costs more than solving
+            width = noise + self.current(posterior)
+            np.minimum(self.upper, mu + width, out=self.upper)
+            np.maximum(self.lower, mu - width, out=self.lower)
+            return
         where = np.arange(len(mu)) if new is None else new
         low = np.outer(self.budgets / self.budgets[-1], shift.low[where]) + noise[where]
         may_tighten = (mu[where] + low < self.upper[:, where]).any(axis=0)
@@ -154,23 +161,31 @@ class LevelBounds:
         self.upper[:, where] = np.minimum(self.upper[:, where], mu[where] + width)
         self.lower[:, where] = np.maximum(self.lower[:, where], mu[where] - width)
 
-    def current(self, posterior: Posterior, where: Ints) -> Floats:
-        """`shifts` with the belief since `renew`, each worked out once."""
-        unknown = where[~self._is_known[where]]
+    def current(self, posterior: Posterior, where: Ints | None = None) -> Floats:
+        """`shifts` with the belief since `renew`, at `where` (None: at all), each worked out once."""
+        unknown = np.flatnonzero(~self._is_known) if where is None else where[~self._is_known[where]]
         n_columns = max(1, _ELEMENTS // max(1, posterior.m))
-        for start in range(0, len(unknown), n_columns):
-            part = unknown[start : start + n_columns]
-            self._shifts[:, part] = self.shifts(part, posterior)
+        if len(self._is_known) == len(unknown) <= n_columns:
+            self._shifts = self.shifts(unknown, posterior)
+        else:
+            for start in range(0, len(unknown), n_columns):
+                part = unknown[start : start + n_columns]
+                self._shifts[:, part] = self.shifts(part, posterior)
         self._is_known[unknown] = True
-        shifts: Floats = self._shifts[:, where]
+        shifts: Floats = self._shifts if where is None else self._shifts[:, where]
         return shifts
 
     def shifts(self, indices: Ints, posterior: Posterior) -> Floats:
         """Of every level at these candidates, (n_levels, k)."""
         if self._width == "exact":
             tally = posterior.tally
-            weights = tally.weights(posterior.columns(indices))
-            return shifts_exact(weights, tally.item_counts, self.budgets, self._cap) / tally.lam
+            counts, budgets, cap = tally.item_counts, self.budgets, self._cap
+            if pays_off(posterior.m * len(posterior.mu)):
+                weights = tally.signed_weights(posterior.columns(slice(None)))
+                found = self._ranks.knapsacks(weights, indices, counts, budgets, cap)
+            else:
+                found = shifts_exact(tally.weights(posterior.columns(indices)), counts, budgets, cap)
+            return found / tally.lam
         sigma = np.sqrt(posterior.var[indices])
         factors = [closed_form(posterior, float(C), self._finite_cap).factor for C in self.budgets]
         return np.outer(factors, sigma)

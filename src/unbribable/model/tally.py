@@ -69,6 +69,14 @@ class Tally:
         n = len(self._item)
         return self._item_row[:n], self._item_lam[:n]
 
+    def signed_weights(self, columns: Floats) -> Floats:
+        """lam * weight of a reading of each item, (n_items, k), given columns of R, (m, k)."""
+        if len(self._lams) > 1:
+            rows, lams = self.items
+            scaled: Floats = columns[rows] * (self.lam / lams[:, None])
+            return scaled
+        return columns if self.lam_min == self.lam else columns * (self.lam / self.lam_min)
+
     def weights(self, columns: Floats, out: Floats | None = None) -> Floats:
         """lam * |weight| of a reading of each item, (n_items, k), given columns of R, (m, k)."""
         sizes: Floats = np.abs(columns, out, order="F")  # those of one point side by side

@@ -32,6 +32,9 @@ class Shift(ABC):
     def resolve(self, indices: Ints) -> None:
         """Make low and high agree at these candidates."""
 
+    def prepare(self, i: int) -> None:
+        """Candidate i is going to be read."""
+
     @abstractmethod
     def follow(self, i: int, update: Update) -> None:
         """Follow the reading of candidate i, which `update` describes."""
@@ -86,13 +89,20 @@ class ExactShift(Shift):
     The triangle inequality proves both; for the left one note that one reading more only enlarges the
     feasible set. The knapsack itself (O(m) a candidate) is solved only where the bracket cannot decide.
     While R is small it is solved everywhere after each reading, starting from the last solution.
+
+    Args:
+        posterior: The belief.
+        C: Total corruption.
+        cap: Largest single lie.
+        is_idle: Whether it is seldom asked for. Then readings are not followed.
     """
 
     _SLACK = 1e-12
     """Relative slack for the rounding of the bracket's own arithmetic."""
 
-    def __init__(self, posterior: Posterior, C: float, cap: float) -> None:
+    def __init__(self, posterior: Posterior, C: float, cap: float, *, is_idle: bool = False) -> None:
         self._posterior = posterior
+        self._is_idle = is_idle
         self.formula: ExactWidth = ExactWidth(posterior.tally, C, cap)
         self.is_open = False
         self.low = self.high = np.zeros(len(posterior.mu))
@@ -110,8 +120,15 @@ class ExactShift(Shift):
             self.low[part] = self.high[part] = self.formula.of_columns(columns, critical, columns)
             self._critical[part] = critical
 
+    def prepare(self, i: int) -> None:
+        if self.is_open and not self._is_idle:
+            self.resolve(np.array([i]))
+
     def follow(self, i: int, update: Update) -> None:
         p = self._posterior
+        if self._is_idle:
+            self.low, self.high, self.is_open = np.zeros(len(p.mu)), self._ceiling(0), True
+            return
         if p.m * len(p.mu) <= N_SMALL:
             self.low = self.high = self.formula.of_columns(p.columns(slice(None)), self._critical)
             self.is_open = False
@@ -120,7 +137,7 @@ class ExactShift(Shift):
             self.extend(is_rebuilt=True)
             return
         size = np.abs(update.step)
-        at_i = float(self.high[i])  # resolved by the caller before the reading
+        at_i = float(self.high[i])  # of before the reading
         most = at_i + min(self.formula.C, self.formula.cap)
         low = (1.0 - self._SLACK) * self.low - (1.0 + self._SLACK) * at_i * size
         self.low = np.maximum(low, 0.0)

@@ -10,7 +10,7 @@ from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee, ValidBounds, threat_of
+from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -60,6 +60,7 @@ class FastSlow(Policy):
             "fast": Rule(self._fast, others=self._robust),
             "all": Rule(self._all),
         }
+        self._kept_slow: tuple[int, Play] | None = None  # with slow's readings by then
 
     def plays(self, choice: Choice) -> list[Play]:
         if self.detected is not None:
@@ -67,8 +68,14 @@ class FastSlow(Policy):
         return [self._play(choice, label, probability) for label, probability in self.draws]
 
     def _play(self, choice: Choice, label: str, probability: float) -> Play:
-        rule = self._rules[label]
-        return Play(probability, label, rule, *choice.best(rule))
+        rule, kept = self._rules[label], self._kept_slow
+        is_kept = label == "slow" and choice.is_plain and not self._slow.is_large
+        if is_kept and kept is not None and kept[0] == self._slow.n_readings:
+            return kept[1]
+        play = Play(probability, label, rule, *choice.best(rule))
+        if is_kept:
+            self._kept_slow = self._slow.n_readings, play
+        return play
 
     def learner_of(self, drawn: str) -> str | None:
         return drawn if self.detected is None else "all"
@@ -84,8 +91,15 @@ class FastSlow(Policy):
             if (self._fast.ucb_bar - lower).min() < -self.assumptions.tolerance:  # [BKS20, Eq. 19]
                 self.detected = t
 
+    def grown(self, n: int) -> None:
+        self._kept_slow = None
+
     def is_refuted(self) -> bool:
-        return ValidBounds.of([self._slow, self._all], self.assumptions).is_refuted
+        slow, every = self._slow, self._all
+        if slow.is_crossed or every.is_crossed:
+            return True
+        gap = np.minimum(slow.ucb_bar, every.ucb_bar) - np.maximum(slow.lcb_bar, every.lcb_bar)
+        return bool(gap.min() < -self.assumptions.tolerance)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")

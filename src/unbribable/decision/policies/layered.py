@@ -64,30 +64,34 @@ class Layers(Policy):
         self.maximisers = np.ones((len(self._layers), n), dtype=np.bool_)
         self._lowest: int | None = 0
         self._bars: Floats | None = None  # upper and lower ones of the layers, (2, n_layers, n)
-        self._kept: dict[int, tuple[int, Play]] = {}  # with the player's readings by then
+        self._kept: dict[int, tuple[Instance, int, Play]] = {}  # with the player's readings by then
 
     def plays(self, choice: Choice) -> list[Play]:
         if self._lowest is None:  # every set is empty: the assumptions are refuted
             top = self._layers[-1]
             rule = Rule(top, self._alpha)
             return [Play(1.0, top.label, rule, *choice.best(rule))]
-        return [self._play(k, max(k, self._lowest), choice) for k in range(len(self.draws))]
+        plays, known = [], self._kept if choice.is_plain else {}
+        for k in range(len(self.draws)):
+            kept = known.get(k)
+            if kept is None or kept[0].n_readings != kept[1]:
+                play = self._play(k, max(k, self._lowest), choice)
+            else:
+                play = kept[2]
+            plays.append(play)
+        return plays
 
     def _play(self, k: int, player: int, choice: Choice) -> Play:
         """argmax over M(l) of ucb_l(.; alpha), kept until the layer that plays or its set changes.
 
         The sets are nested: all layers from the lowest open one up are open.
         """
-        layer = self._layers[player]
-        kept = self._kept.get(k) if choice.is_plain and not layer.is_large else None
-        if kept is not None and kept[0] == layer.n_readings:
-            return kept[1]
-        (label, probability), among = self.draws[k], self.maximisers[player]
+        layer, among, (label, probability) = self._layers[player], self.maximisers[player], self.draws[k]
         among_or_all = None if among.all() else among
         rule = Rule(layer, self._alpha, (), among_or_all, partial(self._floors, player))
         play = Play(probability, label if player == k else None, rule, *choice.best(rule))
-        if choice.is_plain:
-            self._kept[k] = (layer.n_readings, play)
+        if choice.is_plain and not layer.is_large:
+            self._kept[k] = (layer, layer.n_readings, play)
         return play
 
     def learner_of(self, drawn: str) -> str | None:
@@ -133,6 +137,7 @@ class Layers(Policy):
             if is_first or layer.label in labels or layer.is_large:
                 upper[k], lower[k] = layer.ucb_bar, layer.lcb_bar
         upper, lower = np.minimum(upper, levels.upper), np.maximum(lower, levels.lower)
+        self._top = upper[-1], lower[-1]
         found: Bools = upper >= lower.max(axis=1, keepdims=True) - self.assumptions.tolerance
         return found
 
@@ -194,8 +199,8 @@ class Layers(Policy):
             return True
         if self._all is None:
             return False
-        upper, lower = self._level_bounds(-1)
-        return self._all.is_crossed or bool((lower > upper + self.assumptions.tolerance).any())
+        upper, lower = self._top
+        return self._all.is_crossed or bool((lower - upper).max() > self.assumptions.tolerance)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")

@@ -1,0 +1,102 @@
+"""The knapsack in C: what NumPy gives, to the last bit, and an algorithm that does not notice."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import unbribable as ub
+from unbribable.theory import compiled
+from unbribable.theory.widths import shifts_exact
+
+ROOT = Path(__file__).parents[2]
+needs_library = pytest.mark.skipif(compiled.LIBRARY is None, reason="built without a C compiler")
+
+
+@needs_library
+def test_the_library_gives_what_numpy_gives_bit_for_bit_whatever_was_ranked_before() -> None:
+    rng = np.random.default_rng(0)
+    ranks, budgets = compiled.Ranks(), np.array([0.1, 0.7, 2.0, 5.0, 50.0, 1e6])
+    R, n_compared = np.zeros((0, 30)), 0
+    for step in range(60):
+        R = np.concatenate([R, rng.normal(size=(step % 2, 30))]) if step else rng.normal(size=(5, 30))
+        R = R + 0.1 * rng.normal(size=R.shape)
+        wide = np.zeros((len(R), 41))  # R is kept in rows that are longer than it
+        wide[:, :30] = R
+        counts = rng.integers(1, 9, len(R)).astype(float)
+        candidates = np.flatnonzero(rng.random(30) < (0.4 if step % 3 else 2.0))
+        found = ranks.knapsacks(wide[:, :30], candidates, counts, budgets, 0.3)
+        expected = shifts_exact(np.abs(R[:, candidates], order="F"), counts, budgets, 0.3)
+        np.testing.assert_array_equal(found, expected)
+        n_compared += found.size
+    assert n_compared > 3000
+
+
+@needs_library
+def test_ties_go_to_the_lower_number_so_that_the_past_does_not_matter() -> None:
+    rng = np.random.default_rng(1)
+    weights, counts = rng.integers(1, 4, (12, 20)) / 7.0, rng.integers(1, 9, 12) / 1.0
+    everywhere, budgets = np.arange(20), np.array([0.1, 0.9, 2.5, 4.1])
+    used = compiled.Ranks()
+    used.knapsacks(rng.random((12, 20)), everywhere, counts, budgets, 0.1)
+    fresh = compiled.Ranks().knapsacks(weights, everywhere, counts, budgets, 0.1)
+    np.testing.assert_array_equal(used.knapsacks(weights, everywhere, counts, budgets, 0.1), fresh)
+
+
+@needs_library
+def test_ranks_of_more_items_than_there_are_now_are_forgotten() -> None:
+    rng = np.random.default_rng(2)
+    ranks, budgets, everywhere = compiled.Ranks(), np.array([0.5, 3.0]), np.arange(4)
+    for n_items in (9, 5):
+        weights, counts = rng.random((n_items, 4)), np.ones(n_items)
+        found = ranks.knapsacks(weights, everywhere, counts, budgets, 0.2)
+        np.testing.assert_array_equal(found, shifts_exact(weights, counts, budgets, 0.2))
+
+
+@needs_library
+@pytest.mark.parametrize("has_own_noise", [False, True])
+def test_layers_ask_the_same_with_and_without_the_library(
+    monkeypatch: pytest.MonkeyPatch, has_own_noise: bool
+) -> None:
+    X = np.linspace(0.0, 1.0, 15)[:, None]
+    known = ub.Assumptions(ub.Matern(2.5, 0.3), B=3.0, B0=1.0, c_max=1.0, noise_std=0.05, lam=0.01)
+    games = []
+    for library in (compiled.LIBRARY, None):
+        monkeypatch.setattr(compiled, "LIBRARY", library)
+        algorithm = ub.LayeredGPUCB(ub.Grid(X), known, T=150, seed=3, with_all=True)
+        rng, queries = np.random.default_rng(4), []
+        for _ in range(150):
+            query = algorithm.ask()
+            noise_std = float(rng.choice([0.02, 0.05])) if has_own_noise else None
+            y = np.sin(7.0 * query.x[0]) + 0.05 * rng.standard_normal()
+            algorithm.tell(query, y, noise_std=noise_std)
+            queries.append(query.index)
+        levels = algorithm.instances["all"].at_levels
+        bounds = np.array([[level.ucb_bar, level.lcb_bar] for level in levels])
+        games.append((queries, bounds, algorithm.maximisers))
+    (queries, bounds, sets), (own_queries, own_bounds, own_sets) = games
+    assert queries == own_queries
+    np.testing.assert_allclose(bounds, own_bounds, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(sets, own_sets)
+    assert not sets.all()
+
+
+def test_without_a_compiler_there_is_no_library_and_nothing_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    interface = SimpleNamespace(BuildHookInterface=object)
+    monkeypatch.setitem(sys.modules, "hatchling.builders.hooks.plugin.interface", interface)
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    hook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    source, library = tmp_path / "knapsack.c", tmp_path / "knapsack.so"
+    source.write_text("int broken(")
+    assert not hook.compiles(source, library)
+    source.write_text("int whole(void) { return 0; }")
+    assert hook.compiles(source, library) == library.exists()
+    monkeypatch.setenv("CC", str(tmp_path / "no-compiler"))
+    assert not hook.compiles(source, library)
+    assert sorted(tmp_path.iterdir()) == [source]
