@@ -89,7 +89,7 @@ def test_the_unit_of_a_ladder_may_be_a_share_of_the_largest_lie() -> None:
     assert player(algorithms=[{**table, "unit": 0.7}]).unit == 0.7
     by_default = player(algorithms=[{"kind": "LadderGPUCB"}])
     assert by_default.unit == pytest.approx(0.25 * by_default.assumptions.c_max)
-    with pytest.raises(ValueError, match=r"unit.share_of_c_max must be >= 0"):
+    with pytest.raises(ValueError, match=r"unit.share_of_c_max must be finite and >= 0"):
         player(algorithms=[{**table, "unit": {"share_of_c_max": -1.0}}])
 
 

@@ -112,7 +112,7 @@ class ExactShift(Shift):
 
     def follow(self, i: int, update: Update) -> None:
         p = self._posterior
-        if p.m * len(p.mu) <= N_SMALL:
+        if len(p.tally.item_counts) * len(p.mu) <= N_SMALL:
             self.low = self.high = self.formula.of_columns(p.columns(slice(None)), self._critical)
             self.is_open = False
             return
