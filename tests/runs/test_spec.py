@@ -14,7 +14,7 @@ from unbribable.runs.roles import Role
 from unbribable.runs.spec import load_spec, read_spec
 from unbribable.world import adversaries
 
-EXPERIMENTS = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
+EXPERIMENTS = sorted((Path(__file__).parents[2] / "experiments").rglob("*.toml"))
 
 SPEC = {
     "name": "test",
@@ -204,8 +204,18 @@ def test_all_experiments_are_there():
     names = {path.stem for path in EXPERIMENTS}
     assert names >= {
         "attacks", "figure1", "known_or_zero", "lower_bound", "rgp_pe", "rgp_pe_smooth", "unknown_c",
-        "wrong_c",
+        "wrong_c", "frontier_smooth", "frontier_attacks", "p1", "p2", "p4",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", [path for path in EXPERIMENTS if path.parent.name == "leaderboard"])
+def test_a_protocol_scores_no_seed_on_which_parameters_were_chosen(path):
+    def seeds(profile):
+        return set(load_spec(path, profile).seeds)
+
+    scored = seeds("quick") | seeds("core") | seeds("full")
+    assert scored == set(range(30))
+    assert not scored & seeds("tune")
 
 
 def test_every_adversary_can_be_named_in_a_spec_and_is_in_the_attacks_experiment():

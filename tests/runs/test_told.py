@@ -83,6 +83,16 @@ def test_trust_may_be_a_share_of_what_the_player_is_told() -> None:
     assert player(algorithms=[{**table, "trust": 1.5}]).trust == 1.5
 
 
+def test_the_unit_of_a_ladder_may_be_a_share_of_the_largest_lie() -> None:
+    table = {"kind": "LadderGPUCB", "unit": {"share_of_c_max": 0.5}, "assumptions": {"c_max": 3.0}}
+    assert player(algorithms=[table]).unit == pytest.approx(1.5)
+    assert player(algorithms=[{**table, "unit": 0.7}]).unit == 0.7
+    by_default = player(algorithms=[{"kind": "LadderGPUCB"}])
+    assert by_default.unit == pytest.approx(0.25 * by_default.assumptions.c_max)
+    with pytest.raises(ValueError, match=r"unit.share_of_c_max must be finite and >= 0"):
+        player(algorithms=[{**table, "unit": {"share_of_c_max": -1.0}}])
+
+
 def test_a_player_is_told_no_c_where_the_spec_says_so() -> None:
     table = {"kind": "CWGPUCB", "knows_C": False, "Cbar": "sqrt"}
     (run,) = runs(algorithms=[table])

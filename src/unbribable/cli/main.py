@@ -210,6 +210,26 @@ def report(
 
 @app.command()
 @door
+def leaderboard(
+    directories: Annotated[list[Path], typer.Argument(help="Directories of sweeps, one per protocol.")],
+    out: Annotated[Path, option("The page, in Markdown; its figure goes into images beside it.")],
+) -> Answer:
+    """Write one page and one figure of several sweeps: who loses where, and what protection costs.
+
+    \b
+    Examples:
+      unbribable sweep experiments/leaderboard/p4.toml --profile quick --out results/p4
+      unbribable leaderboard results/p4 --out leaderboard.md
+    """
+    from unbribable.report.board_page import leaderboard as write_page
+
+    with usage():
+        data = write_page(directories, out)
+    return Answer(data, "\n".join(f"wrote {file}" for file in data["files"]))
+
+
+@app.command()
+@door
 def bound(
     kernel: Annotated[str, option("squared_exponential, matern or linear.")] = "squared_exponential",
     lengthscale: Annotated[float, option("Lengthscale of the kernel; linear: its scale.")] = 0.2,

@@ -149,6 +149,15 @@ def paired(collection: Collection, baseline: str) -> list[Paired]:
     return found
 
 
+def bootstrap(values: Sequence[float] | Floats, n_resamples: int = 10_000) -> tuple[float, float]:
+    """A `LEVEL` interval of the mean, by resampling the seeds; the same for the same values."""
+    one = np.asarray(values, dtype=np.float64)
+    chosen = np.random.default_rng(0).integers(0, len(one), (n_resamples, len(one)))
+    tail = 50.0 * (1.0 - LEVEL)
+    low, high = np.percentile(one[chosen].mean(axis=1), [tail, 100.0 - tail])
+    return float(low), float(high)
+
+
 @dataclass(frozen=True)
 class Share:
     """k of n, with the Clopper-Pearson interval of the probability behind it."""

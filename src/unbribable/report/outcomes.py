@@ -26,6 +26,10 @@ _KINDS = ("GPUCB", "RobustGPUCB", "FastSlowGPUCB", "LadderGPUCB", "LayeredGPUCB"
 """Stand first, in this order."""
 
 
+TOLD = ("C", "Cbar", "n_lies", "T", "kernel", "B", "B0", "noise_std", "c_max", "threat", "guarantee")
+"""What an outcome keeps of what a record says about its player."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """What the players were up against: one panel of a figure."""
@@ -107,6 +111,10 @@ class Outcome:
     """For each of those: did its assumptions hold, so that its bounds had to hold too?"""
     delta: float | None
     """Probability with which the player's promise may fail."""
+    best_reading: float
+    """Simple regret of the point with the largest reading."""
+    told: Mapping[str, Any]
+    """What the player was told, and its guarantee in words."""
 
 
 class Skipped(NamedTuple):
@@ -280,6 +288,8 @@ def reduced(record: Record, file: Path | None = None) -> Outcome:
         covered=covered,
         promised={label: promised[label] for label in covered},
         delta=_number("delta", meta["algorithm"].get("delta")),
+        best_reading=record.simple_regret_of_best_reading,
+        told={key: value for key, value in meta["algorithm"].items() if key in TOLD},
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,47 @@ Curves = tuple[Mapping[str, Spread], float]
 """Player -> its curve, and the adversary's budget."""
 
 _KNOWN = {"fast": (BLUE, ""), "slow": (ORANGE, "////"), "all": (GREEN, "...."), "nobody": (GREY, "xxxx")}
+
+
+class Place(NamedTuple):
+    """A player in the plane of price and protection."""
+
+    price: float
+    protection: float
+    error: float
+    """Standard error of the protection."""
+    colour: str
+    is_valid: bool | None
+    """Whether its promise was kept; None: it promises nothing."""
+
+
+@styled
+def places(panels: Mapping[str, Mapping[str, Place]], colours: Mapping[str, str]) -> "Figure":
+    """Price against protection, a numbered point per player, by what it is told."""
+    figure, axes = drawing.panel_grid(len(panels), height=2.6, n_columns=min(2, len(panels)))
+    rank = {label: k for k, label in enumerate(dict.fromkeys(x for p in panels.values() for x in p), 1)}
+    for ax, points in _titled(axes, panels):
+        for label, at in points.items():
+            ax.errorbar(
+                at.price, at.protection, yerr=at.error, color=at.colour, linewidth=0.7, linestyle="none",
+                marker="x" if at.is_valid is False else "o",
+                markerfacecolor=at.colour if at.is_valid else "none",
+            )  # fmt: skip
+            where = at.price, at.protection
+            ax.annotate(f"{rank[label]}", where, (3, 3), textcoords="offset points", fontsize=6)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.margins(0.12)
+    drawing.label_outer(axes, "price: regret without lies", "regret under\nthe worst attack")
+    for name, colour in colours.items():
+        axes[0].plot([], [], color=colour, marker="o", linestyle="none", label=f"told {name}")
+    for label, k in rank.items():
+        axes[0].plot([], [], color=BLACK, marker=f"${k}$", linestyle="none", label=label)
+    note = (
+        "Multiples of GP-UCB's regret without lies. Filled: promise kept; hollow: no promise; x: broken."
+    )
+    drawing.named_once(figure, axes, note)
+    return figure
 
 
 def regret(panels: Mapping[str, Curves], look: Looks) -> "Figure":

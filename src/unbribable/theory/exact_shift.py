@@ -129,7 +129,7 @@ class ExactShift(Shift):
         if self._is_idle:
             self.low, self.high, self.is_open = np.zeros(len(p.mu)), self._ceiling(0), True
             return
-        if p.m * len(p.mu) <= N_SMALL:
+        if len(p.tally.item_counts) * len(p.mu) <= N_SMALL:
             self.low = self.high = self.formula.of_columns(p.columns(slice(None)), self._critical)
             self.is_open = False
             return

@@ -1,0 +1,179 @@
+"""Boards in, the page of the leaderboard and its figure out; every word about who wins is computed."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbribable.drawing import BLUE, GREEN, ORANGE, PURPLE, RED, require_matplotlib, save
+from unbribable.report import numbers, plots
+from unbribable.report.leaderboard import CLASSES, NO_PROMISE, Board, Row, boards, slope
+from unbribable.report.outcomes import Setting
+from unbribable.report.table import Column, Table, in_markdown
+
+COLOURS = dict(zip(CLASSES, (BLUE, GREEN, PURPLE, ORANGE, RED), strict=True))
+
+_HEAD = """# Leaderboard
+
+Methods of this field under one roof, made by `unbribable leaderboard` from the records of sweeps. All
+players of a seed meet the same function, noise and attack; parameters were chosen on other seeds.
+
+In the tables of regret: mean cumulative regret ± standard error over seeds. *told*: what a player knows
+about the lies. **Bold**: nobody who is told the same beats it; a difference counts if the 95 % bootstrap
+interval over paired seeds excludes 0. †: a promise was broken, that is, the Clopper-Pearson interval of
+its coverage lies below what was promised.
+"""
+
+
+def leaderboard(directories: Sequence[str | Path], out: str | Path) -> dict[str, Any]:
+    """Write the page `out` (Markdown), and its figure into the folder images beside it.
+
+    Args:
+        directories: Of sweeps, one for each protocol.
+        out: The page.
+
+    Returns:
+        What was won and lost, as JSON-able data, and the files written.
+
+    Raises:
+        FileNotFoundError, ValueError: A directory holds no records that can be read.
+        ModuleNotFoundError: matplotlib is not installed.
+    """
+    require_matplotlib()
+    out = Path(out)
+    found = [board for directory in directories for board in boards(directory)]
+    images = out.parent / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    figure = save(plots.places({b.name: _places(b) for b in found}, _used(found)), images / out.stem)
+    lines = [_HEAD, f"![Price against protection](images/{out.stem}.png)", ""]
+    for board in found:
+        lines += [
+            f"## {in_markdown(board.name)}",
+            "",
+            *_words(board),
+            _regrets(board),
+            _players(board).markdown().replace("## ", "### ", 1),
+        ]
+    out.write_text("\n".join(lines), encoding="utf-8")
+    data = {
+        "boards": [
+            {
+                "name": board.name,
+                "losses": {s.title: [row.label for row in b] for s, (_, b) in board.losses().items()},
+                "wins": {s.title: row.label for s, row in board.wins().items()},
+                "broken": {
+                    row.label: sorted(s.title for s in row.broken) for row in board.rows if row.broken
+                },
+                "not_run": {label: list(why) for label, why in board.not_run.items()},
+            }
+            for board in found
+        ],
+        "files": [str(path) for path in (out, *figure)],
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(data, allow_nan=False))
+    return plain
+
+
+def _used(found: Sequence[Board]) -> dict[str, str]:
+    used = {row.knows for board in found for row in board.rows}
+    return {name: colour for name, colour in COLOURS.items() if name in used}
+
+
+def _places(board: Board) -> dict[str, plots.Place]:
+    rows = {row.label: row for row in board.rows}
+    return {
+        label: plots.Place(*numbers_, COLOURS[rows[label].knows], _is_valid(rows[label]))
+        for label, numbers_ in board.places().items()
+    }
+
+
+def _is_valid(row: Row) -> bool | None:
+    return None if row.promise in (NO_PROMISE, "only if nobody lies") else not row.broken
+
+
+def _words(board: Board) -> list[str]:
+    """Losses, wins, and what was not run."""
+    lines = []
+    for setting, (ours, better) in board.losses().items():
+        named = ", ".join(
+            f"{row.label} ({_number(row.mean(setting))}, promise: {row.promise})" for row in better
+        )
+        lines.append(
+            f"- **Lost** {setting.title}: our best, {ours.label}, has {_number(ours.mean(setting))}; "
+            f"less have {named}."
+        )
+    won = [f"{setting.title} ({row.label})" for setting, row in board.wins().items()]
+    lines += [f"- Won against all others: {'; '.join(won)}."] if won else []
+    for label, (n, why) in board.not_run.items():
+        lines.append(f"- Not run: {label}, {n} games: {why}")
+    return (
+        [*(in_markdown(line.replace("**", "@@")).replace("@@", "**") for line in lines), ""]
+        if lines
+        else []
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}".replace(",", " ") if abs(value) >= 100.0 else f"{value:.3g}"
+
+
+def _regrets(board: Board) -> str:
+    """The table of regrets in Markdown."""
+    heads = ["told", "player", *(setting.title for setting in board.settings)]
+    lines = [heads, ["---", "---", *["---:"] * len(board.settings)]]
+    best = {(s, knows): board.best(s, knows) for s in board.settings for knows in CLASSES}
+    for row in board.rows:
+        cells = [_cell(row, s, row in best[s, row.knows]) for s in board.settings]
+        lines.append([row.knows, in_markdown(row.label), *cells])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _cell(row: Row, setting: Setting, is_best: bool) -> str:
+    if setting not in row.cells:
+        return "–"
+    spread = numbers.final_regret(row.cells[setting])
+    error = "" if np.isnan(spread.standard_error) else f" ± {_number(float(spread.standard_error))}"
+    words = f"{_number(float(spread.mean))}{error}"
+    return f"{f'**{words}**' if is_best else words}{'†' if setting in row.broken else ''}"
+
+
+def _players(board: Board) -> Table:
+    """What each is told, promises, recommends and costs."""
+    random = next((row for row in board.rows if row.kind == "RandomSearch"), None)
+
+    def late(row: Row) -> float | None:
+        worst = row.worst(board.settings)
+        if random is None or worst is None or worst not in random.cells:
+            return None
+        return slope(row, worst) / max(slope(random, worst), 1e-12)
+
+    def mean(name: str) -> Any:
+        def of(row: Row) -> float | None:
+            values = [value for game in row.attacked if (value := getattr(game, name)) is not None]
+            return float(np.mean(values)) if values else None
+
+        return of
+
+    def kept(row: Row) -> float | None:
+        held = [g.simple_regret <= c + 1e-9 for g in row.attacked if (c := g.certificate) is not None]
+        return float(np.mean(held)) if held else None
+
+    columns = [
+        Column("player", "player", "label"),
+        Column("told", "told", "knows"),
+        Column("promise", "promise", "promise"),
+        Column("simple_regret", "simple regret", mean("simple_regret")),
+        Column("best_reading", "of the best reading", mean("best_reading")),
+        Column("certificate", "certificate", mean("certificate")),
+        Column("held", "held in", kept),
+        Column("late", "last quarter / random search", late),
+        Column("seconds", "s/round", mean("seconds")),
+    ]
+    note = (
+        "Means over attacked games. Held in: share of them, whether or not the promise was meant for "
+        "such an attack, in which the certificate was not below the simple regret. Last quarter: regret "
+        "a round there under the worst attack, over random search's."
+    )
+    return Table.of("players", "Players", note, columns, board.rows)

@@ -1,0 +1,172 @@
+"""The leaderboard: who is told what, who beats whom, and what the page says of it."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from report.hand_made import record, write
+from unbribable.cli.main import app
+from unbribable.report import numbers
+from unbribable.report.board_page import leaderboard
+from unbribable.report.leaderboard import beats, boards, slope
+
+
+def games(label, kind, finals, adversary="liar", C=1.0, told=(), T=4, **words):
+    """One game per seed, whose regret at the end is given, paid evenly."""
+    found = [
+        record([final / T] * T, algorithm=label, kind=kind, adversary=adversary, C=C, seed=seed, **words)
+        for seed, final in enumerate(finals)
+    ]
+    for one in found:
+        one.meta["algorithm"].update({"guarantee": "With probability", "threat": "strong", **dict(told)})
+    return found
+
+
+def clean(label, kind, finals, **words):
+    return games(label, kind, finals, adversary="none", C=0.0, **words)
+
+
+NOTHING = {"guarantee": "No guarantee."}
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """Ours is told C; a rival is cheaper without lies, and worse under them; the floor is random."""
+    return write(tmp_path / "p9", [
+        *games("ours", "RobustGPUCB", [4, 5, 6], C_assumed=1.0, told={"C": 1.0}),
+        *clean("ours", "RobustGPUCB", [4, 5, 6], C_assumed=1.0, told={"C": 1.0}),
+        *games("rival", "RCGPUCB", [8, 9, 11], told=NOTHING, simple=0.5, certificate=None),
+        *clean("rival", "RCGPUCB", [1, 2, 2], told=NOTHING, certificate=None),
+        *games("GP-UCB", "GPUCB", [8, 8.5, 12], told={"threat": "none"}),
+        *clean("GP-UCB", "GPUCB", [2, 2, 2], told={"threat": "none"}),
+        *games("random", "RandomSearch", [16, 16, 16], told=NOTHING, certificate=None),
+        *clean("random", "RandomSearch", [16, 16, 16], told=NOTHING, certificate=None),
+    ])  # fmt: skip
+
+
+@pytest.fixture
+def board(directory):
+    (board,) = boards(directory)
+    return board
+
+
+def test_a_bootstrap_interval_holds_the_mean_and_is_the_same_again():
+    values = np.random.default_rng(0).normal(1.0, 2.0, 50)
+    low, high = numbers.bootstrap(values)
+    assert (low, high) == numbers.bootstrap(values)
+    assert low < values.mean() < high
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / 50**0.5, rel=0.1)
+    assert numbers.bootstrap([3.0]) == (3.0, 3.0)
+
+
+def test_a_difference_is_one_only_if_the_seeds_agree(board):
+    liar, none = sorted(board.settings, key=lambda s: s.is_clean)
+    row = {row.label: row for row in board.rows}
+    assert beats(row["ours"], row["rival"], liar)
+    assert not beats(row["rival"], row["ours"], liar)
+    assert beats(row["rival"], row["ours"], none)
+    assert not beats(row["rival"], row["GP-UCB"], liar)  # 0, 0.5 and -1
+    assert not beats(row["GP-UCB"], row["rival"], liar)
+
+
+def test_losses_and_wins_are_those_of_our_best(board):
+    liar, none = sorted(board.settings, key=lambda s: s.is_clean)
+    ours, better = board.losses()[none]
+    assert (ours.label, [row.label for row in better]) == ("ours", ["rival", "GP-UCB"])
+    assert {s: row.label for s, row in board.wins().items()} == {liar: "ours"}
+    assert liar not in board.losses()
+
+
+@pytest.mark.parametrize(("kind", "told", "knows"), [
+    ("RobustGPUCB", {"C": 3.0}, "C"),
+    ("FastSlowGPUCB", {"C": 3.0}, "C or 0"),
+    ("LayeredGPUCB", {}, "that there are lies"),
+    ("LayeredGPUCB", {"C": 3.0}, "C"),
+    ("CWGPUCB", {"C": 7.0, "Cbar": "sqrt"}, "that there are lies"),
+    ("ClippedGPUCB", {"n_lies": 4}, "the number of lies"),
+    ("RCGPUCB", {"n_lies": 0}, "nothing"),
+    ("GPUCB", {}, "nothing"),
+])  # fmt: skip
+def test_players_are_grouped_by_what_they_are_told(kind, told, knows, tmp_path):
+    (board,) = boards(write(tmp_path, games("one", kind, [1.0], told=told)))
+    assert board.rows[0].knows == knows
+
+
+@pytest.mark.parametrize(("told", "promise"), [
+    ({"threat": "strong"}, "against any adversary"),
+    ({"threat": "weak"}, "against weak adversaries"),
+    ({"threat": "none"}, "only if nobody lies"),
+    (NOTHING, "none"),
+])  # fmt: skip
+def test_a_promise_is_said_in_words(told, promise, tmp_path):
+    (board,) = boards(write(tmp_path, games("one", "RGPPE", [1.0], told=told)))
+    assert board.rows[0].promise == promise
+
+
+def test_a_broken_promise_is_marked_where_chance_does_not_explain_it(tmp_path):
+    def one(n_failed):
+        held = [
+            games("one", "RobustGPUCB", [1.0] * 12, C_assumed=1.0, covered={"main": k >= n_failed})[k]
+            for k in range(12)
+        ]
+        path = write(tmp_path / str(n_failed), held)
+        leaderboard([path], path / "page.md")
+        (board,) = boards(path)
+        return bool(board.rows[0].broken), "†" in (path / "page.md").read_text().split("| told")[1]
+
+    assert one(2) == (False, False)
+    assert one(6) == (True, True)
+
+
+def test_price_and_protection_are_multiples_of_the_regret_of_gp_ucb_without_lies(board):
+    places = board.places()
+    assert places["ours"] == (2.5, 2.5, pytest.approx(0.5 / 3**0.5))
+    assert places["GP-UCB"][:2] == (1.0, pytest.approx(28.5 / 6))
+
+
+def test_the_last_quarter_has_the_slope_of_the_regret(tmp_path):
+    late = [record([0.0] * 9 + [1.0] * 3, seed=0)]
+    (board,) = boards(write(tmp_path, late))
+    assert slope(board.rows[0], board.settings[0]) == pytest.approx(1.0)
+
+
+def test_the_page_names_losses_first_then_wins_then_what_was_not_run(directory, tmp_path):
+    names = {f"{k:016x}": label for k, label in enumerate(["ours"] * 24)} | {
+        "a" * 16: "slow",
+        "b" * 16: "slow",
+    }
+    runs = [{"key": key, "labels": {"algorithm": label}, "game": {}} for key, label in names.items()]
+    (directory / "spec.json").write_text(json.dumps({"runs": runs}))
+    (directory / "failed").mkdir()
+    note = {"key": "b" * 16, "labels": {"algorithm": "slow"}, "traceback": "x\nTimeoutError: too long"}
+    (directory / "failed" / f"{'b' * 16}.json").write_text(json.dumps(note))
+    page = tmp_path / "docs" / "page.md"
+    result = CliRunner().invoke(app, ["leaderboard", str(directory), "--out", str(page), "--json"])
+    assert result.exit_code == 0, result.output
+    (data,) = json.loads(result.output)["boards"]
+    assert data["losses"] == {"no adversary": ["rival", "GP-UCB"]}
+    assert data["wins"] == {"liar, C = 1": "ours"}
+    assert data["not_run"] == {"slow": [2, "TimeoutError: too long"]}
+    text = page.read_text()
+    parts = ["- **Lost** no adversary: our best, ours, has 5; less have rival (1.67, promise: none)"]
+    parts += ["- Won against all others: liar, C = 1 (ours).", "- Not run: slow, 2 games: TimeoutError"]
+    parts += [
+        "| told | player | no adversary | liar, C = 1 |",
+        "| C | ours | **5 ± 0.577** | **5 ± 0.577** |",
+    ]
+    parts += [
+        "| nothing | random | 16 ± 0 | 16 ± 0 |",
+        "### Players",
+        "| rival | nothing | none | 0.5 |",
+    ]
+    assert [text.find(part) for part in parts] == sorted(text.find(part) for part in parts)
+    assert all(part in text for part in parts)
+    assert (page.parent / "images" / "page.png").stat().st_size > 10_000
+
+
+def test_a_directory_without_records_is_refused_in_words(tmp_path):
+    result = CliRunner().invoke(app, ["leaderboard", str(tmp_path), "--out", str(tmp_path / "page.md")])
+    assert result.exit_code == 2
+    assert "must hold records" in result.output
