@@ -95,18 +95,19 @@ def test_what_is_asked_is_a_function_of_what_was_asked_and_told_before(tmp_path:
     is loaded goes on exactly."""
     name = "given, known or zero"
 
-    def steps(study: ub.Study) -> None:
-        first, second, third, fourth = study.ask(4)
+    def steps(study: ub.Study, looks: bool) -> None:
+        first, second = study.ask(2)
         study.tell(first, 0.5)
-        study.tell(third, 0.7)
-        study.tell(fourth, 0.1)
+        for y in (0.9, -0.9, 0.9, -0.9):
+            study.tell([0.5], y)
+            if looks:
+                study.recommend()
         study.tell(second, None)
-        study.recommend()
         play(study, 3)
 
     one, other = made(name), made(name)
-    steps(one)
-    steps(other)
+    steps(one, looks=True)
+    steps(other, looks=False)
     one.save(tmp_path / "saved.json")
     again = ub.Study.load(tmp_path / "saved.json")
     assert_same_study(one, other)
