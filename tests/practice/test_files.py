@@ -366,7 +366,7 @@ def test_a_file_with_wrong_entries_is_refused_with_a_sentence(damage: Any, tmp_p
     assert_file_refused(file)
 
 
-@pytest.mark.parametrize("name", ["given, unknown", "given, known or zero", "fitted, unknown"])
+@pytest.mark.parametrize("name", ["given, layers", "given, known or zero"])
 def test_a_file_in_which_an_instance_was_changed_is_refused(name: str, tmp_path: Path) -> None:
     """The draw is a function of seed and round: no editing of the file can steer it."""
     file, words = tmp_path / "run.json", {**PLANS[name], "n_rounds": 8, "seed": 4}
