@@ -51,7 +51,8 @@ def start():
     context.set_forkserver_preload(["integrations.optuna_worker", "optuna.storages._rdb.storage"])
     started = []
     with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("PYTHONPATH", str(Path(__file__).parents[1]))  # it does not take over sys.path
+        folders = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        patched.setenv("PYTHONPATH", os.pathsep.join(folders))  # it does not take over sys.path
         multiprocessing.forkserver.ensure_running()
 
     def one(*words):

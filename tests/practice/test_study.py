@@ -237,6 +237,7 @@ def test_flagged_only_leaves_out_the_rest() -> None:
     study = play(made(), 12, Scripted(script={5: 40.0}))
     assert [suspect.t for suspect in study.suspects(flagged_only=True)] == [5]
     assert len(study.suspects()) == 12
+    assert [suspect.t for suspect in study.audit().suspects if suspect.is_flagged] == [5]
 
 
 def test_the_table_has_a_row_for_each_round() -> None:
@@ -372,6 +373,8 @@ def test_a_wrong_argument_is_refused(
 def test_before_the_first_reading_there_is_no_answer() -> None:
     study = made()
     study.tell(study.ask(), None)
+    with pytest.raises(ValueError, match="at least 3 readings"):
+        study.audit()
     for call in (study.recommend, study.price, lambda: study.predict([[0.5]])):
         with pytest.raises(RuntimeError, match="an answer needs a reading"):
             call()
