@@ -313,6 +313,7 @@ WRONG: dict[str, Any] = {
     "no seed": without("seed"),
     "a plan with more": lambda run: {**run, "plan": {**run["plan"], "more": 1}},
     "a plan with less": lambda run: {**run, "plan": {}},
+    "rounds as text": lambda run: {**run, "plan": {**run["plan"], "n_rounds": "6"}},
     "a seed alone": lambda run: {**run, "seed": 4},
     "trials that are none": lambda run: {**run, "trials": 3},
     "a trial with nothing": lambda run: {**run, "trials": [{}]},
