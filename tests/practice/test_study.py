@@ -83,6 +83,8 @@ def test_pending_queries_are_far_from_each_other_and_told_in_any_order(name: str
     assert [query.t for query in queries] == [9, 10, 11]
     assert len({tuple(query.x) for query in queries}) == 3
     assert study.pending == tuple(queries)
+    with pytest.raises(ValueError, match="read-only"):
+        queries[0].x[0] = 0.5
     for query in (queries[1], queries[2], queries[0]):
         assert study.tell(query, wave(query.x)) == query.t
     assert study.pending == ()
