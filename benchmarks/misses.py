@@ -11,14 +11,14 @@ Protocol, written before the first run:
   deviation over the domain. The seed decides design, draws and noise.
 * The points are chosen by the scout, which does not know what is said about the corruption. So one
   play serves all modes: its readings are judged anew under each of them. The modes: default, 0, 0.5
-  standard deviations of f, "unknown", and known_or_zero of 0.5 standard deviations, all on honest
+  standard deviations of f, "layers", and known_or_zero of 0.5 standard deviations, all on honest
   readings; and default again on a play of its own in which three rounds of 30, drawn at random, are
   lies: f's maximum plus 2 or 20 standard deviations, or the honest reading minus 10.
 * A guarantee that is withheld cannot be missed. Where one is printed, a miss is:
   value: f(x) of the recommended x is outside [lower, upper];
   certificate: a candidate is better than x by more than `regret_bound`;
   somewhere: the truth is outside the trusted bounds (cut at B0) at some candidate.
-  Nominally all three happen, together, in at most 10 % of the runs (5 % for "unknown", 6 % for
+  Nominally all three happen, together, in at most 10 % of the runs (5 % for "layers", 6 % for
   known_or_zero). Besides: how often the noise that the guarantee assumes is below half of the true
   one; the mean width of [lower, upper] and the median of `regret_bound`, both in standard deviations
   of f; and, of the choice itself, the mean regret of x in standard deviations of f.
@@ -152,7 +152,7 @@ def modes(sd: float) -> dict[str, dict[str, Any]]:
         "default": {},
         "corruption=0": {"corruption": 0.0},
         "corruption=0.5 sd": {"corruption": 0.5 * sd},
-        "unknown": {"corruption": "unknown"},
+        "layers": {"corruption": "layers"},
         "known_or_zero": {"known_or_zero": 0.5 * sd},
     }
 

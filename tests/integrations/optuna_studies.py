@@ -18,6 +18,7 @@ ALGORITHMS = {
     "known": {"corruption": 2.0},
     "a tenth": {},
     "unknown": {"corruption": "unknown"},
+    "layers": {"corruption": "layers"},
     "known or zero": {"known_or_zero": 3.0},
 }
 

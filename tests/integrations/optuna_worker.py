@@ -17,7 +17,7 @@ def work(url, n_trials, seed, out, hang_in=None):
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.load_study(
-        study_name="s", storage=storage_at(url), sampler=sampler(corruption="unknown", seed=seed)
+        study_name="s", storage=storage_at(url), sampler=sampler(corruption="layers", seed=seed)
     )
     for k in range(1, n_trials + 1):
         trial = study.ask()

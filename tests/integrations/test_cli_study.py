@@ -109,7 +109,10 @@ def test_steps_in_processes_of_their_own_equal_one_long_run():
         (("create", "new", "--param", "x"), "param must be name=low:high"),
         (("create", "new", "--param", "x=0:1:step"), "param must be name=low:high"),
         (("create", "new", "--param", "x=2:1"), "param must be name=low:high"),
-        (("create", "new", "--param", "x=0:1", "--corruption", "much"), "a number or 'unknown'"),
+        (
+            ("create", "new", "--param", "x=0:1", "--corruption", "much"),
+            "a number, 'unknown' or 'layers'",
+        ),
         (("create", "new", "--param", "x=0:1", "--corruption", "-1"), "corruption must be"),
         (("create", "new", "--param", "x=0:1", "--direction", "up"), "direction must be"),
         (("create", "new", "--param", "x=0:1", "--reveal", "after"), "seed"),
@@ -264,7 +267,7 @@ def test_recommend_says_what_the_guarantee_rests_on():
 
 def test_a_secret_seed_is_asked_for_where_the_study_does_not_hold_it():
     secret = str(2**80 + 1)
-    create("--reveal", "after", "--corruption", "unknown", "--seed", secret)
+    create("--reveal", "after", "--corruption", "layers", "--seed", secret)
     assert "seed" in call("ask", "laser", code=2)
     assert as_json("ask", "laser", "--seed", secret)["number"] == 0
 
@@ -272,7 +275,7 @@ def test_a_secret_seed_is_asked_for_where_the_study_does_not_hold_it():
 def test_a_secret_seed_need_not_be_an_argument(monkeypatch):
     secret = str(2**80 + 1)
     Path("seed").write_text(f"{secret}\n")
-    create_after = ["--param", "x=0:1", "--reveal", "after", "--corruption", "unknown"]
+    create_after = ["--param", "x=0:1", "--reveal", "after", "--corruption", "layers"]
     call("create", "laser", *create_after, "--seed-file", "seed")
     assert as_json("ask", "laser", "--seed-file", "seed")["number"] == 0
     monkeypatch.setenv("UNBRIBABLE_SEED", secret)

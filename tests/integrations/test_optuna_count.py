@@ -28,7 +28,7 @@ def test_a_tenth_of_all_trials_may_be_lies_those_there_before_included(
 
 def test_trials_that_come_later_count_too_whenever_it_is_asked() -> None:
     """The engine that followed the study and a new one allow for the same."""
-    words = {"n_trials": 6, "corruption": "unknown"}
+    words = {"n_trials": 6, "corruption": "layers"}
     following = sampler(**words)
     study = new_study(following)
     study.optimize(objective, 2)

@@ -142,7 +142,7 @@ def test_the_remedy_for_trials_with_nothing_in_common_works():
 
 # --- who knows the draw -------------------------------------------------------------------------
 
-DRAWN = [{"corruption": "unknown"}, {"known_or_zero": 3.0}]
+DRAWN = [{"corruption": "layers"}, {"known_or_zero": 3.0}]
 HIDDEN = {"seed": SECRET, "reveal": "after"}
 
 
@@ -184,7 +184,7 @@ def test_a_point_gives_the_draw_away_exactly_where_this_is_said():
     def n_named(**words):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            study = new_study(sampler(corruption="unknown", **HIDDEN, **words))
+            study = new_study(sampler(corruption="layers", **HIDDEN, **words))
         n = 0
         for _ in range(10):
             trial = study.ask(X)

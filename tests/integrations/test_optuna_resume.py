@@ -36,7 +36,7 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 def test_the_instance_is_a_function_of_seed_and_number_and_in_the_trial_from_the_start():
-    study = new_study(sampler(corruption="unknown"))
+    study = new_study(sampler(corruption="layers"))
     expected = [ub.decision.draws.Seed(5).choose(t, layer_probabilities(40)) for t in range(1, 9)]
     assert len(set(expected)) > 1
     for number, label in enumerate(expected):
@@ -68,7 +68,7 @@ def test_a_retried_copy_keeps_the_instance_it_was_proposed_under():
     callbacks = optuna.storages
     retry = getattr(callbacks, "RetryHeartbeatStaleTrialCallback", None)
     retry = (retry or callbacks.RetryFailedTrialCallback)()
-    study = new_study(sampler(corruption="unknown"))
+    study = new_study(sampler(corruption="layers"))
     drawn = [study.sampler._agreed(study).drawn(number) for number in range(20)]
     stale = next(k for k in range(19) if drawn[k] != drawn[k + 1])
     study.optimize(objective, n_trials=stale)
@@ -85,7 +85,7 @@ def test_a_retried_copy_keeps_the_instance_it_was_proposed_under():
 
 
 def test_an_instance_of_other_terms_does_not_count():
-    study = new_study(sampler(corruption="unknown"))
+    study = new_study(sampler(corruption="layers"))
     attrs = {INSTANCE: "layer-77"}
     study.add_trial(create_trial(params={"x": 1.0}, distributions=X, value=0.2, system_attrs=attrs))
     study.optimize(objective, n_trials=1)
@@ -95,7 +95,7 @@ def test_an_instance_of_other_terms_does_not_count():
 
 def test_reveal_after_keeps_seed_and_draw_out_of_the_storage_until_the_value_is_told(tmp_path):
     path = tmp_path / "study.db"
-    words = {"corruption": "unknown", "seed": SECRET, "reveal": "after", "explore": 2.0}
+    words = {"corruption": "layers", "seed": SECRET, "reveal": "after", "explore": 2.0}
     study = new_study(sampler(**words), storage=f"sqlite:///{path}", study_name="s")
     drawn = []
     for number in range(5):
@@ -160,7 +160,7 @@ def test_resuming_an_inferred_search_space_is_exact_too(tmp_path):
 
 def test_without_a_seed_the_study_chooses_one_and_keeps_it(tmp_path):
     url = f"sqlite:///{tmp_path / 'study.db'}"
-    words = {"corruption": "unknown", "seed": None}
+    words = {"corruption": "layers", "seed": None}
     new_study(None, storage=url, study_name="s")
     for _ in range(4):
         study = optuna.load_study(study_name="s", storage=url, sampler=sampler(**words))
@@ -176,7 +176,7 @@ def test_without_a_seed_the_study_chooses_one_and_keeps_it(tmp_path):
 )
 def test_from_study_gives_the_sampler_it_was_started_with(words):
     space = {"x": FloatDistribution(-2.0, 2.0), "kind": CategoricalDistribution(("a", None, 3))}
-    study = new_study(sampler(**{"corruption": "unknown", "search_space": space} | words), "minimize")
+    study = new_study(sampler(**{"corruption": "layers", "search_space": space} | words), "minimize")
     study.tell(study.ask(space), 0.5)
     seed = words.get("seed")
     restored = UnbribableSampler.from_study(study, seed=seed)
@@ -209,7 +209,7 @@ def test_from_study_refuses_a_study_of_another_sampler():
     ("words", "sentence"),
     [
         ({"n_trials": 50}, r"n_trials must be .* n_trials=40, got n_trials=50; go on with the same"),
-        ({"corruption": "unknown"}, r"corruption must be .* corruption=1\.5, got corruption='unknown'"),
+        ({"corruption": "layers"}, r"corruption must be .* corruption=1\.5, got corruption='layers'"),
         ({"n_init": 3}, r"n_init must be .* n_init=None, got n_init=3"),
         ({"assumptions": None}, r"assumptions must be .* assumptions=\{.*\}, got assumptions=None"),
         ({"search_space": None}, r"search_space must be .*, got search_space=None"),
@@ -238,9 +238,9 @@ def test_a_study_of_a_later_format_is_refused():
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
 def test_a_copy_of_a_sampler_in_use_goes_on_the_same(copied):
-    study = new_study(fitted(corruption="unknown"))
+    study = new_study(fitted(corruption="layers"))
     study.optimize(objective, n_trials=5)
-    whole = new_study(fitted(corruption="unknown"))
+    whole = new_study(fitted(corruption="layers"))
     whole.optimize(objective, n_trials=7)
     study.sampler = copied(study.sampler)
     study.optimize(objective, n_trials=2)

@@ -133,7 +133,7 @@ def test_a_proposal_that_is_not_stored_yet_counts_as_pending_in_its_process():
 
 
 def test_threads_share_a_sampler():
-    study = new_study(sampler(corruption="unknown"))
+    study = new_study(sampler(corruption="layers"))
     study.optimize(objective, n_trials=8, n_jobs=3)
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 8
     expected = [study.sampler._agreed(study).drawn(number) for number in range(8)]

@@ -21,6 +21,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "given, none": {"domain": GRID, "assumptions": ASSUMED, "corruption": 0},
     "given, a number": {"domain": BOX, "assumptions": ASSUMED, "corruption": 1.5},
     "given, unknown": {"domain": GRID, "assumptions": ASSUMED, "corruption": "unknown"},
+    "given, layers": {"domain": GRID, "assumptions": ASSUMED, "corruption": "layers"},
     "given, known or zero": {"domain": GRID, "assumptions": ASSUMED, "known_or_zero": 2.0},
     "given, scout": {"domain": GRID, "assumptions": ASSUMED, "corruption": 1.5, "explore": 2.0},
 }

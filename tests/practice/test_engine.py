@@ -21,7 +21,8 @@ MADE: dict[str, dict[str, Any]] = {
     **PLANS,
     "fitted, no scout": {"domain": BOX, "corruption": 1.0, "explore": None},
     "fitted, no scout, known or zero": {"domain": BOX, "known_or_zero": 2.0, "explore": None},
-    "given, unknown, on a box": {**PLANS["given, unknown"], "domain": BOX},
+    "given, layers, on a box": {**PLANS["given, layers"], "domain": BOX},
+    "fitted, layers": {"domain": GRID, "corruption": "layers"},
     "given, with a design": {**PLANS["given, a number"], "domain": GRID, "n_init": 4},
 }
 N_ROUNDS = 12
@@ -83,7 +84,9 @@ def test_telling_all_and_then_asking_is_asking_in_between(name: str) -> None:
     assert_same_advice(silent, asking)
 
 
-@pytest.mark.parametrize("name", ["fitted", "fitted, no scout", "given, unknown", "given, scout"])
+@pytest.mark.parametrize(
+    "name", ["fitted", "fitted, no scout", "given, layers", "given, unknown", "given, scout"]
+)
 def test_looking_at_anything_changes_nothing(name: str) -> None:
     """Asking twice, for other rounds, with points pending elsewhere, and for advice."""
     quiet, loud, f = made(name), made(name), Scripted(script={5: 1.5})
@@ -248,7 +251,7 @@ def test_layers_are_drawn_by_seed_and_round_alone() -> None:
     """In any order, before and after readings, fitted or given."""
     expected = {t: Seed.of(3).choose(t, layer_probabilities(N_ROUNDS)) for t in range(1, 40)}
     assert len(set(expected.values())) > 2
-    for name in ("fitted, unknown", "given, unknown"):
+    for name in ("fitted, layers", "given, layers"):
         engine = made(name)
         for t in (17, 3, 17, 39, 1):
             assert engine.drawn(t) == expected[t]
@@ -275,7 +278,7 @@ def test_without_a_draw_there_is_one_instance() -> None:
 
 def test_a_draw_that_was_recorded_is_kept() -> None:
     """Whoever asks may know better than seed and round: Optuna writes it into the trial."""
-    engine = made("given, unknown")
+    engine = made("given, layers")
     play(engine, 3)
     labels = [label for label, _ in layer_probabilities(N_ROUNDS)]
     for label in labels:

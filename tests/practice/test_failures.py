@@ -315,7 +315,7 @@ def test_a_point_that_failed_is_not_asked_again_and_the_choice_goes_on(
     assert [trial.params["n"] for trial in run.trials[14:]] == [7] * 10, "the best of the others"
 
 
-@pytest.mark.parametrize("words", [{"corruption": "unknown"}, {"known_or_zero": 3.0}, {"corruption": 0}])
+@pytest.mark.parametrize("words", [{"corruption": "layers"}, {"known_or_zero": 3.0}, {"corruption": 0}])
 def test_an_algorithm_that_chooses_itself_does_not_ask_a_failed_point_again(
     words: dict[str, Any],
 ) -> None:

@@ -313,6 +313,7 @@ WRONG: dict[str, Any] = {
     "no seed": without("seed"),
     "a plan with more": lambda run: {**run, "plan": {**run["plan"], "more": 1}},
     "a plan with less": lambda run: {**run, "plan": {}},
+    "rounds as text": lambda run: {**run, "plan": {**run["plan"], "n_rounds": "6"}},
     "a seed alone": lambda run: {**run, "seed": 4},
     "trials that are none": lambda run: {**run, "trials": 3},
     "a trial with nothing": lambda run: {**run, "trials": [{}]},
@@ -366,7 +367,7 @@ def test_a_file_with_wrong_entries_is_refused_with_a_sentence(damage: Any, tmp_p
     assert_file_refused(file)
 
 
-@pytest.mark.parametrize("name", ["given, unknown", "given, known or zero", "fitted, unknown"])
+@pytest.mark.parametrize("name", ["given, layers", "given, known or zero"])
 def test_a_file_in_which_an_instance_was_changed_is_refused(name: str, tmp_path: Path) -> None:
     """The draw is a function of seed and round: no editing of the file can steer it."""
     file, words = tmp_path / "run.json", {**PLANS[name], "n_rounds": 8, "seed": 4}

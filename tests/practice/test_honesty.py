@@ -411,7 +411,7 @@ def test_a_lie_of_any_size_counts_with_what_is_left_of_it_after_cutting() -> Non
 def test_layers_reckon_with_initial_readings_and_go_on_exactly(tmp_path: Any) -> None:
     """T counts them, so there are more layers; a run that stopped draws them alike."""
     initial = [([float(x)], wave([x])) for x in np.linspace(0.0, 1.0, 20)]
-    words: dict[str, Any] = {"corruption": "unknown", "seed": 3, "initial": initial}
+    words: dict[str, Any] = {"corruption": "layers", "seed": 3, "initial": initial}
     whole = ub.maximize(Scripted(), BOX, 10, **words)
     assert isinstance(whole.engine.judge(), ub.LayeredGPUCB)
     assert whole.engine.judge().T == 30
@@ -423,7 +423,7 @@ def test_layers_reckon_with_initial_readings_and_go_on_exactly(tmp_path: Any) ->
     file = tmp_path / "run.json"
     stop = [lambda result, trial: trial.number == 24]
     ub.maximize(Scripted(), BOX, 10, file=file, callbacks=stop, **words)
-    resumed = ub.maximize(Scripted(first=5), BOX, 10, file=file, corruption="unknown")
+    resumed = ub.maximize(Scripted(first=5), BOX, 10, file=file, corruption="layers")
     assert_same_run(whole, resumed)
 
 
@@ -436,6 +436,7 @@ def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> Non
         {},
         {"corruption": 0},
         {"corruption": "unknown"},
+        {"corruption": "layers"},
         {"known_or_zero": 1.0},
     ]
     runs = [ub.maximize(Scripted(), BOX, 10, seed=0, **each) for each in words]

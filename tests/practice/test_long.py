@@ -16,6 +16,7 @@ PLANS: dict[str, tuple[Any, dict[str, Any]]] = {
     "fitted": (BOX, {}),
     "fitted, none": (BOX, {"corruption": 0}),
     "fitted, unknown": (BOX, {"corruption": "unknown"}),
+    "fitted, layers": (BOX, {"corruption": "layers"}),
     "fitted, known or zero": (GRID, {"known_or_zero": 2.0}),
     "given": (BOX, {"corruption": 1.5, "assumptions": ASSUMED}),
 }
@@ -64,7 +65,7 @@ def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None
 
 def test_readings_before_the_fit_are_learned_at_once_and_by_whom_the_draw_says(short: None) -> None:
     """Each layer holds the rounds that its draw names, whether they were learned at once or later."""
-    engine = engine_of("fitted, unknown", N)
+    engine = engine_of("fitted, layers", N)
     algorithm = engine.judge()
     assert algorithm is not None
     assert algorithm.journal.n_at_once == engine._fitted_at >= 20

@@ -62,7 +62,11 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
     cap = tenth.assumptions.c_max * run.engine.fit().scale
     assert f"total corruption at most {0.8 * cap:g}," in run.guarantee
 
-    layers, _ = learner(corruption="unknown")
+    ladder, run = learner(corruption="unknown")
+    assert type(ladder) is ub.LadderGPUCB
+    assert "against any adversary, weak or strong" in run.guarantee
+
+    layers, _ = learner(corruption="layers")
     assert type(layers) is ub.LayeredGPUCB
     assert layers.T == 8
 
@@ -201,8 +205,8 @@ def test_where_nothing_is_drawn_the_seed_does_not_matter(name: str) -> None:
 
 @pytest.mark.parametrize("seed", [3, 4])
 def test_layers_are_drawn_by_seed_and_round(seed: int) -> None:
-    for name in ("given, unknown", "fitted, unknown"):
-        run = ub.maximize(Scripted(), n_rounds=12, seed=seed, **PLANS[name])
+    for words in (PLANS["given, layers"], {"domain": GRID, "corruption": "layers"}):
+        run = ub.maximize(Scripted(), n_rounds=12, seed=seed, **words)
         expected = [Seed.of(seed).choose(t, layer_probabilities(12)) for t in range(1, 13)]
         assert [trial.instance for trial in run.trials] == expected
         assert len(set(expected)) > 1
@@ -372,12 +376,15 @@ REFUSED: dict[str, Row] = {
     "a word": (
         {"corruption": "10%"},
         ValueError,
-        ("corruption must be a number in the units of f, 'unknown', or None", "corruption='10%'"),
+        (
+            "corruption must be a number in the units of f, 'unknown', 'layers', or None",
+            "corruption='10%'",
+        ),
     ),
     "a list": (
         {"corruption": [1.0]},
         TypeError,
-        ("corruption must be a real number", "[1.0]", "'unknown' and None are allowed"),
+        ("corruption must be a real number", "[1.0]", "'unknown', 'layers' and None are allowed"),
     ),
     "truth": ({"corruption": True}, TypeError, ("corruption must be a real number", "True")),
     "zero or zero": ({"known_or_zero": 0.0}, ValueError, ("known_or_zero must be", "> 0", "0.0")),

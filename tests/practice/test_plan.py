@@ -26,6 +26,8 @@ PLANS: dict[str, Plan] = {
     "none": Plan(20, 0),
     "a number": Plan(7, 1.5, direction="minimize", explore=None),
     "unknown": Plan(20, "unknown", delta=0.01),
+    "layers": Plan(20, "layers"),
+    "open-ended": Plan(),
     "known or zero": Plan(20, known_or_zero=3.0, n_init=4, explore=0.5),
     "kept": Plan(20, kernel=ub.Matern(1.5, [0.1, 1 / 3]), noise_std=0.0, B=0.1 + 0.2),
     "given": Plan(20, 2.0, assumptions=ASSUMED),

@@ -19,7 +19,7 @@ import unbribable as ub
 from practice.scripted import PLANS, Scripted, assert_refused, assert_same_run, trials_of
 from unbribable.practice import files
 
-WORDS: dict[str, Any] = {**PLANS["given, unknown"], "n_rounds": 9, "seed": 4}
+WORDS: dict[str, Any] = {**PLANS["given, layers"], "n_rounds": 9, "seed": 4}
 IN_USE = ("a file is for one run at a time", "process", "wait until it has ended", "another file")
 
 
@@ -43,7 +43,7 @@ def f(x):
         sys.stdin.read()
     return y
 
-ub.maximize(f, n_rounds=9, seed=4, file=sys.argv[1], **PLANS["given, unknown"])
+ub.maximize(f, n_rounds=9, seed=4, file=sys.argv[1], **PLANS["given, layers"])
 """
 
 

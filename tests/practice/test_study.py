@@ -83,6 +83,8 @@ def test_pending_queries_are_far_from_each_other_and_told_in_any_order(name: str
     assert [query.t for query in queries] == [9, 10, 11]
     assert len({tuple(query.x) for query in queries}) == 3
     assert study.pending == tuple(queries)
+    with pytest.raises(ValueError, match="read-only"):
+        queries[0].x[0] = 0.5
     for query in (queries[1], queries[2], queries[0]):
         assert study.tell(query, wave(query.x)) == query.t
     assert study.pending == ()
@@ -95,18 +97,19 @@ def test_what_is_asked_is_a_function_of_what_was_asked_and_told_before(tmp_path:
     is loaded goes on exactly."""
     name = "given, known or zero"
 
-    def steps(study: ub.Study) -> None:
-        first, second, third, fourth = study.ask(4)
+    def steps(study: ub.Study, looks: bool) -> None:
+        first, second = study.ask(2)
         study.tell(first, 0.5)
-        study.tell(third, 0.7)
-        study.tell(fourth, 0.1)
+        for y in (0.9, -0.9, 0.9, -0.9):
+            study.tell([0.5], y)
+            if looks:
+                study.recommend()
         study.tell(second, None)
-        study.recommend()
         play(study, 3)
 
     one, other = made(name), made(name)
-    steps(one)
-    steps(other)
+    steps(one, looks=True)
+    steps(other, looks=False)
     one.save(tmp_path / "saved.json")
     again = ub.Study.load(tmp_path / "saved.json")
     assert_same_study(one, other)
@@ -236,6 +239,7 @@ def test_flagged_only_leaves_out_the_rest() -> None:
     study = play(made(), 12, Scripted(script={5: 40.0}))
     assert [suspect.t for suspect in study.suspects(flagged_only=True)] == [5]
     assert len(study.suspects()) == 12
+    assert [suspect.t for suspect in study.audit().suspects if suspect.is_flagged] == [5]
 
 
 def test_the_table_has_a_row_for_each_round() -> None:
@@ -371,6 +375,8 @@ def test_a_wrong_argument_is_refused(
 def test_before_the_first_reading_there_is_no_answer() -> None:
     study = made()
     study.tell(study.ask(), None)
+    with pytest.raises(ValueError, match="at least 3 readings"):
+        study.audit()
     for call in (study.recommend, study.price, lambda: study.predict([[0.5]])):
         with pytest.raises(RuntimeError, match="an answer needs a reading"):
             call()

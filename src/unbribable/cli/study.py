@@ -61,7 +61,9 @@ def create(
     param: Annotated[list[str], option(f"{RULE}; repeat for each parameter.")],
     trials: Annotated[int, option("Trials intended.", min=1)] = 100,
     direction: Annotated[str, option("maximize or minimize.")] = "maximize",
-    corruption: Annotated[str | None, option("The most that all lies add up to, or unknown.")] = None,
+    corruption: Annotated[
+        str | None, option("The most that all lies add up to, or unknown (or layers).")
+    ] = None,
     known_or_zero: Annotated[float | None, option("Instead: either no lies, or at most this.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
     seed: Seed = None,
@@ -266,12 +268,14 @@ def _secret(seed: int | None, file: Path | None) -> int | None:
 
 
 def _amount(corruption: str | None) -> float | str | None:
-    if corruption is None or corruption == "unknown":
+    if corruption in (None, "unknown", "layers"):
         return corruption
     try:
         return float(corruption)
     except ValueError:
-        raise ValueError(f"corruption must be a number or 'unknown', got {corruption!r}") from None
+        raise ValueError(
+            f"corruption must be a number, 'unknown' or 'layers', got {corruption!r}"
+        ) from None
 
 
 def _open(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Study, UnbribableSampler]":

@@ -73,7 +73,7 @@ class UnbribableSampler(BaseSampler):
     taken into account until they end: one that was killed stays running, unless the storage has a
     heartbeat, and keeps others away from its point.
 
-    Algorithms 2 and 3 (`known_or_zero`, corruption="unknown") draw which instance learns. They are safe
+    Algorithms 2 and 3 (`known_or_zero`, corruption="layers") draw which instance learns. They are safe
     against those who do not know the draw. With reveal="before" whoever can read the storage can
     read it there, and so is a strong adversary; with reveal="after" and a secret seed it is written
     when the value is told. That hides it where a scout chooses the points; where the algorithm itself
@@ -86,7 +86,7 @@ class UnbribableSampler(BaseSampler):
     Args:
         n_trials: Trials that are intended, complete ones of all processes; those that were added,
             enqueued or proposed by another sampler come on top. With corruption=None a tenth
-            of all may be lies; with "unknown" it decides the number of layers.
+            of all may be lies; with "layers" it decides the number of layers.
         {settings}
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
             The kernel sees its parameters in alphabetical order. For `recommend` and `suspects` it

@@ -61,7 +61,7 @@ def audit(
         {settings}
         direction: "maximize", the default, or "minimize".
         ignore: Columns that are not parameters, for example other results.
-        seed: Of the draws where the corruption is unknown; fresh entropy if None.
+        seed: Of the draws, where there are any; fresh entropy if None.
 
     Returns:
         The audit: `print(audit)` for the summary, `audit.save_html("audit.html")` for the page.

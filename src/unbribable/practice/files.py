@@ -142,5 +142,5 @@ else:
 def _in_use(path: str | os.PathLike[str], owner: str) -> RuntimeError:
     return RuntimeError(
         f"a file is for one run at a time, got {path}, which the run of process {owner} is using; "
-        "wait until it has ended, or use another file"
+        "wait until it has ended (a study ends with close()), or use another file"
     )

@@ -12,6 +12,7 @@ from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
+from unbribable.decision.policies.ladder import LadderGPUCB
 from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -23,7 +24,7 @@ from unbribable.theory.budgets import fast_slow_probabilities, layer_probabiliti
 SHARE = 0.1
 """Share of the readings that may be lies where nothing else is said."""
 
-UNKNOWN = "unknown"
+UNKNOWN, LAYERS = "unknown", "layers"
 
 DELTA = 0.1
 """Probability with which the guarantee may fail where nothing else is said."""
@@ -55,8 +56,9 @@ class Settings(TypedDict, total=False):
 
 
 _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a number (Algorithm 1), 0 if
-            there are none (GP-UCB), or "unknown" (Algorithm 3). None: up to a tenth of all readings,
-            those you brought along included, may be lies of any size (Algorithm 1).
+            there are none (GP-UCB), or "unknown" (the ladder, against any adversary; "layers" asks
+            for Algorithm 3 instead, against weak ones). None: up to a tenth of all readings, those
+            you brought along included, may be lies of any size (Algorithm 1).
         known_or_zero: Instead of corruption: there is either none, or at most this much (Algorithm 2).
         assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
             readings of an initial design, by a criterion that single lies hardly move, and again as
@@ -138,13 +140,13 @@ class Plan:
                 f"got corruption={self.corruption!r}, known_or_zero={self.known_or_zero!r}"
             )
         if isinstance(self.corruption, str):
-            if self.corruption != UNKNOWN:
+            if self.corruption not in (UNKNOWN, LAYERS):
                 raise ValueError(
-                    f"corruption must be a number in the units of f, {UNKNOWN!r}, or None for lies in "
-                    f"a tenth of the rounds, got corruption={self.corruption!r}"
+                    f"corruption must be a number in the units of f, {UNKNOWN!r}, {LAYERS!r}, or None "
+                    f"for lies in a tenth of the rounds, got corruption={self.corruption!r}"
                 )
         elif self.corruption is not None:
-            hint = f"; {UNKNOWN!r} and None are allowed too"
+            hint = f"; {UNKNOWN!r}, {LAYERS!r} and None are allowed too"
             checks.real("corruption", self.corruption, at_least=0.0, hint=hint)
         checks.choice("direction", self.direction, ("maximize", "minimize"))
         for name, limits in _LIMITS.items():
@@ -159,7 +161,8 @@ class Plan:
             given = [name for name in names if getattr(self, name) is not None]
             if given:
                 raise ValueError(f"assumptions say {given} already, got them besides")
-            if self.is_drawn and np.isinf(self.assumptions.c_max):
+            is_capped = self.is_drawn or self.corruption == UNKNOWN
+            if is_capped and np.isinf(self.assumptions.c_max):
                 raise ValueError(
                     "c_max must be finite where the corruption is unknown or may be zero, got c_max=inf"
                 )
@@ -171,12 +174,12 @@ class Plan:
     @property
     def is_drawn(self) -> bool:
         """Whether a secret draw decides in each round which instance learns."""
-        return self.known_or_zero is not None or self.corruption == UNKNOWN
+        return self.known_or_zero is not None or self.corruption == LAYERS
 
     @property
     def is_counted(self) -> bool:
         """Whether the algorithm depends on the number of readings."""
-        return self.known_or_zero is None and self.corruption in (None, UNKNOWN)
+        return self.known_or_zero is None and self.corruption in (None, LAYERS)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -200,7 +203,7 @@ class Plan:
         if self.known_or_zero is not None:
             scale = 1.0 if self.assumptions is not None else scale
             return None if scale is None else fast_slow_probabilities(self.known_or_zero / scale)
-        if self.corruption == UNKNOWN:
+        if self.corruption == LAYERS:
             n = self.n_rounds if n_readings is None else n_readings
             return None if n is None else layer_probabilities(n)
         return (("main", 1.0),)
@@ -217,6 +220,8 @@ class Plan:
         if self.known_or_zero is not None:
             return FastSlowGPUCB(domain, assumed, C=self.known_or_zero / scale, seed=seed)
         if self.corruption == UNKNOWN:
+            return LadderGPUCB(domain, assumed)
+        if self.corruption == LAYERS:
             return LayeredGPUCB(domain, assumed, T=n_readings, seed=seed)
         if self.corruption is None:
             return RobustGPUCB(domain, assumed, C=SHARE * n_readings * assumed.c_max)

@@ -322,7 +322,8 @@ def _stored_query(row: dict[str, Any], space: Space, engine: Engine) -> Query:
 
 def query_of(t: int, x: Floats, drawn: str | None, space: Space, engine: Engine) -> Query:
     """The query of round t, as the run would ask it."""
-    u, params = engine.u_of(x), space.params(x)
+    x, u, params = x.copy(), engine.u_of(x).copy(), space.params(x)
+    x.flags.writeable = u.flags.writeable = False  # the run goes on from them
     return Query(t, x, u, index=None, instance=None, drawn=drawn, params=params)
 
 

@@ -41,6 +41,8 @@ def resumed(file: str | os.PathLike[str], space: Space, plan: Plan, seed: Any) -
     """
     stored = read(file)
     n_then = stored["plan"]["n_rounds"]
+    if n_then is not None and (type(n_then) is not int or n_then < 1):
+        raise ValueError(f"{file} must be a run saved by Result.save, got n_rounds={n_then!r}")
     now = {"domain": space.to_plain(), "plan": {**plan.to_plain(), "n_rounds": n_then}}
     for name, arguments in json.loads(json.dumps(now)).items():
         for key, value in arguments.items():

@@ -55,7 +55,7 @@ def plot_history(result: Result) -> "Figure":
     figure = Figure(figsize=(5.4, 2.5), layout="constrained")
     ax = figure.subplots()
     failed = [trial.t for trial in result.trials if trial.y is None]
-    y, is_flagged, T = run.y, run.is_flagged, int(max([run.rounds[-1], *failed]))
+    y, is_flagged, T = run.y, run.is_flagged, int(max([*run.rounds, *failed]))
     found.append(found[-1]._replace(t=T))  # each holds until the next, the last one to the end
     rounds, mean, lower, upper, _ = (np.array(column) for column in zip(*found, strict=True))
     low, high = window(y[~is_flagged], np.append(y[is_flagged], mean), 4.0)
@@ -66,7 +66,8 @@ def plot_history(result: Result) -> "Figure":
     )  # fmt: skip
     naive = np.clip(run.naive_so_far, low, high)
     ax.plot(
-        np.append(run.rounds, T), np.append(naive, naive[-1]), color=ORANGE, linestyle="--",
+        np.append(np.maximum.accumulate(run.rounds), T),  # they may be told in any order
+        np.append(naive, naive[-1]), color=ORANGE, linestyle="--",
         drawstyle="steps-post", clip_on=False, label="best reading so far (naive)",
     )  # fmt: skip
     mark_readings(ax, run.rounds, y, is_flagged, (low, high))

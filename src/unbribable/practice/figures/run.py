@@ -120,16 +120,17 @@ def history(result: Result, *, n_checks: int = N_CHECKS) -> list[Check]:
     told = [trial for trial in result.trials if trial.y is not None]
     first = min(max(result.engine.n_design, 1), len(told))
     at = set(np.linspace(first, len(told), n_checks).round().astype(int).tolist())
-    engine, found = result.engine.anew(), []
+    engine, found, latest = result.engine.anew(), [], 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionsRefuted)  # said when it happened
         for n, trial in enumerate(told, 1):
             trial.tell(engine)
+            latest = max(latest, trial.t)
             if n in at:
                 then = run_of(Result(result.space, engine, ()))
                 best = then.best
                 assert best.estimate is not None
-                found.append(Check(trial.t, best.estimate, *best.interval, best.x))
+                found.append(Check(latest, best.estimate, *best.interval, best.x))
     return found
 
 
