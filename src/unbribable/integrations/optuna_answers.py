@@ -11,6 +11,22 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.integrations.optuna_terms import value_of
 from unbribable.model.checks import LARGEST_READING
+from unbribable.practice import space as named
+from unbribable.practice.engine import Engine
+from unbribable.practice.result import Result, Trial
+
+
+def as_result(engine: Engine, space: named.Space) -> Result:
+    """What an engine was told, as a result of `maximize` that does not follow it any further."""
+    own, found = engine.anew(), {}
+    own.told, own.lost, own.failed = list(engine.told), dict(engine.lost), dict(engine.failed)
+    for t, u in own.failed.items():
+        x = own.x_of(u)
+        found[t] = Trial(t, x, space.shown(x), None, None, error="no value")
+    for each in own.told:
+        x, is_given = own.x_of(each.u), each.chosen_by == "user"
+        found[each.t] = Trial(each.t, x, space.shown(x), each.y, each.drawn, is_given)
+    return Result(space, own, [found[t] for t in sorted(found)])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
