@@ -131,7 +131,7 @@ def test_a_reading_lost_because_of_its_value_voids_everything_unless_it_is_taken
     assert best.regret_bound is best.probability is certificate.value is None
     assert (
         best.guarantee
-        == "No guarantee: 1 round was left out because of the value, as a pruned trial is."
+        == "No guarantee: 1 round was cut short because of the value, as a pruned trial is."
     )
     algorithm.lose(2, because_of_value=False)
     assert algorithm.recommend().regret_bound is not None

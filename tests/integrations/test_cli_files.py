@@ -6,7 +6,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from integrations.test_cli_study import as_json, call, create, here, run
+from integrations.test_cli_study import as_json, call, here
 
 __all__ = ["here"]  # a fixture
 
@@ -180,44 +180,47 @@ def test_a_parameter_may_have_the_name_of_a_column():
     assert Path("out.csv").read_text().splitlines()[0] == "trial_,value,trial,value_,state,suspicious"
 
 
+def with_readings(n, lie=None):
+    oven()
+    rows = [row(k) for k in range(n)]
+    if lie is not None:
+        rows[lie] = f"{lie},{200 + 14 * lie},N2,stuck,9.0"
+    call("import", "oven", past(*rows), "--target", "yield")
+
+
 def test_a_retracted_reading_is_as_if_it_had_never_been_told():
-    create()
-    run(8, is_lie=lambda number: number == 5)
-    before = as_json("recommend", "laser")
+    with_readings(9, lie=5)
+    before = as_json("recommend", "oven")
     assert before["naive_number"] == 5
-    assert "nothing is guaranteed any more" in call("retract", "laser", 5)
-    after = as_json("recommend", "laser")
+    assert "nothing is guaranteed any more" in call("retract", "oven", 5, "stuck")
+    after = as_json("recommend", "oven")
     assert after["naive_number"] != 5
     assert after["n_trials"] == before["n_trials"] - 1
     assert after["regret_bound"] is None
-    assert "left out because of the value" in after["guarantee"]
-    assert 5 not in [each["number"] for each in as_json("suspects", "laser", "--all")]
+    assert "No guarantee: the values of trials [5] were taken out" in after["guarantee"]
+    assert 5 not in [each["number"] for each in as_json("suspects", "oven", "--all")]
     assert "number must be that of a complete trial, got 5, which is retracted already" in call(
-        "retract", "laser", 5, code=2
+        "retract", "oven", 5, "stuck", code=2
     )
-    assert as_json("ask", "laser")["number"] == 8
-    call("export", "laser", "out.csv")
+    assert as_json("ask", "oven")["number"] == 9
+    call("export", "oven", "out.csv")
     assert Path("out.csv").read_text().splitlines()[6].endswith(",,retracted,")
 
 
 def test_a_retraction_for_another_reason_keeps_the_guarantee():
-    create()
-    run(5)
-    call("retract", "laser", 2, "--unrelated-to-value")
-    best = as_json("recommend", "laser")
-    assert best["regret_bound"] is not None
-    assert "if the one missing reading is not missing because of its value" in best["guarantee"]
-    for number in (5, -1):
-        assert "number must be" in call("retract", "laser", "--", number, code=2)
+    with_readings(5)
+    call("retract", "oven", 2, "wrong sample", "--unrelated-to-value")
+    assert as_json("recommend", "oven")["regret_bound"] is not None
+    for number, reason, message in [(5, "x", "number must be"), (1, "", "reason must be")]:
+        assert message in call("retract", "oven", number, reason, code=2)
 
 
 def test_a_study_whose_only_reading_was_retracted_has_none():
-    create()
-    run(1)
-    call("retract", "laser", 0)
-    assert as_json("status", "laser")["recommended"] is None
-    assert "recommend needs a reading" in call("recommend", "laser", code=2)
-    assert as_json("suspects", "laser") == []
+    with_readings(1)
+    call("retract", "oven", 0, "stuck")
+    assert as_json("status", "oven")["recommended"] is None
+    assert "recommend needs a reading" in call("recommend", "oven", code=2)
+    assert as_json("suspects", "oven") == []
 
 
 def test_figures_are_drawn_with_the_names_of_the_parameters():

@@ -59,8 +59,19 @@ def test_a_study_goes_from_create_to_recommend_and_sees_through_a_lie():
     status = as_json("status", "laser")
     assert status["trials"] == {"complete": 11}
     assert status["suspicious"] == [7]
-    for step in ("recommend", "suspects", "status"):
+    for step in ("suspects", "status"):
         assert "7" in call(step, "laser")
+    lines = call("recommend", "laser", "--eps", 50).splitlines()
+    assert lines[0].startswith("use power=")
+    assert lines[1].startswith("  expected value: ")
+    assert abs(best["estimate"] - 3.0) < 0.3
+    assert lines[2].startswith("  worst case: ")
+    assert "best reading: 9 in trial 7, at power=" in lines[4]
+    assert lines[4].endswith("; it looks false")
+    assert lines[5].startswith("suspicious: 7 (9, expected ")
+    assert "better by more than 50 (with probability at least 0.9 if the" in lines[6]
+    assert "% of the range read" in best["price"]["sentence"]
+    assert (status["estimate"], status["recommended"]) == (best["estimate"], best["params"])
 
 
 def test_ask_prints_a_line_that_a_shell_takes_apart():
@@ -100,23 +111,6 @@ def test_nan_is_a_reading_that_failed():
     call("ask", "laser")
     assert as_json("tell", "laser", 0, "nan") == {"number": 0, "value": None}
     assert as_json("status", "laser")["trials"] == {"fail": 1}
-
-
-def test_recommend_begins_with_the_value_to_expect():
-    create()
-    run(7, is_lie=lambda number: number == 4)
-    best, lines = as_json("recommend", "laser"), call("recommend", "laser").splitlines()
-    assert lines[0].startswith("use power=")
-    assert lines[1].startswith("  expected value: ")
-    assert abs(best["estimate"] - 3.0) < 0.3
-    assert lines[2].startswith("  worst case: ")
-    assert best["price"]["sentence"] in lines
-    assert "best reading: 9 in trial 4" in "".join(lines)
-    other = as_json("recommend", "laser", "--eps", 50)["price"]
-    assert other["eps"] == 50.0
-    assert "better by more than 50 (with probability at least 0.9 if the" in other["sentence"]
-    shown = as_json("status", "laser")
-    assert (shown["estimate"], shown["recommended"]) == (best["estimate"], best["params"])
 
 
 def test_a_failed_reading_is_told_as_such_and_teaches_nothing():

@@ -290,7 +290,7 @@ def test_a_pruned_trial_voids_the_guarantee_unless_its_value_was_not_the_reason(
     for _ in range(2):
         best = study.sampler.recommend(study)
         assert best.regret_bound is None
-        assert best.guarantee.startswith("No guarantee: 1 round was left out because of the value")
+        assert best.guarantee.startswith("No guarantee: 1 round was cut short because of the value")
         stated = study.sampler.recommend(study, unrelated_to_value=True)
         assert stated.regret_bound is not None
         assert "if none of the 2 missing readings is missing" in stated.guarantee

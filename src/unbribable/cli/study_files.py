@@ -151,6 +151,7 @@ def retract(
     study: "Study",
     sampler: "UnbribableSampler",
     number: Annotated[int, typer.Argument(help="The number of the trial.")],
+    reason: Annotated[str, typer.Argument(help="Why, in words; kept in the study.")],
     unrelated_to_value: Annotated[
         bool, option("State that the reason has nothing to do with the value.", "--unrelated-to-value")
     ] = False,
@@ -159,16 +160,17 @@ def retract(
 
     \b
     Examples:
-      unbribable study retract laser 7 --unrelated-to-value      the wrong sample was mounted
+      unbribable study retract laser 7 "wrong sample mounted" --unrelated-to-value
     """
-    sampler.retract(study, number, unrelated_to_value=unrelated_to_value)
+    sampler.retract(study, number, reason, unrelated_to_value=unrelated_to_value)
     words = f"retracted trial {number}"
     if not unrelated_to_value:
         words += (
             "; nothing is guaranteed any more, since a reading was taken out and nobody stated that its "
             "value was not the reason (--unrelated-to-value)"
         )
-    return Answer({"number": number, "unrelated_to_value": unrelated_to_value}, words)
+    data = {"number": number, "reason": reason, "unrelated_to_value": unrelated_to_value}
+    return Answer(data, words)
 
 
 @partial(step, "plot")

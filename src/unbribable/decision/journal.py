@@ -181,7 +181,7 @@ class Journal:
         n = sum(lost.because_of_value for lost in self.lost.values())
         if n:
             rounds = "1 round was" if n == 1 else f"{n} rounds were"
-            return f"No guarantee: {rounds} left out because of the value, as a pruned trial is."
+            return f"No guarantee: {rounds} cut short because of the value, as a pruned trial is."
         gone = [id_ for id_, is_unrelated in self.retracted.items() if not is_unrelated]
         return (
             f"No guarantee: readings {gone} were taken out, and nobody stated that this had nothing to "

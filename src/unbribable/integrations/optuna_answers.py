@@ -1,6 +1,7 @@
 """The answer and the doubts of the decision floor, with Optuna's numbers beside them."""
 
 import math
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,10 +17,19 @@ from unbribable.practice.engine import Engine
 from unbribable.practice.result import Result, Trial
 
 
+def by_trial(words: str) -> str:
+    """Words that count rounds from 1, with Optuna's numbers in their place."""
+    words = re.sub(r"\bround (\d+)", lambda found: f"trial {int(found[1]) - 1}", words)
+    return re.sub(
+        r"\breadings \[([\d, ]+)\]",
+        lambda found: f"the values of trials {[int(t) - 1 for t in found[1].split(',')]}",
+        words,
+    )
+
+
 def as_result(engine: Engine, space: named.Space) -> Result:
     """What an engine was told, as a result of `maximize` that does not follow it any further."""
-    own, found = engine.anew(), {}
-    own.told, own.lost, own.failed = list(engine.told), dict(engine.lost), dict(engine.failed)
+    own, found = engine.copied(), {}
     for t, u in own.failed.items():
         x = own.x_of(u)
         found[t] = Trial(t, x, space.shown(x), None, None, error="no value")

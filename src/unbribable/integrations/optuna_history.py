@@ -111,13 +111,14 @@ class History:
             return best
         return max(self.complete, key=lambda trial: self.terms.plan.sign * value_of(trial))
 
-    def feasible(self) -> set[int] | None:
-        """Rounds of the complete trials whose constraints are met; None where no trial has any."""
+    def feasible(self, engine: Engine) -> list[Floats] | None:
+        """The points told whose constraints are met, as the kernel sees them; None if there are none."""
         if not self.is_constrained:
             return None
-        return {
+        met = {
             trial.number + 1 for trial in self.complete if all(c <= 0.0 for c in constraints_of(trial))
         }
+        return [reading.u for reading in engine.told if reading.t in met]
 
     def engine(self, space: Space, *, unrelated_to_value: bool = False) -> Engine:
         """The engine of a search space: it knows all complete trials, and which ended without a value.
@@ -134,7 +135,8 @@ class History:
             if t in told or not trial.state.is_finished():
                 continue
             if trial.number in self.retracted:
-                engine.lose(t, because_of_value=not self.retracted[trial.number])
+                if t not in engine.retracted:
+                    engine.retract(t, unrelated_to_value=self.retracted[trial.number])
                 continue
             is_new = t not in engine.lost
             if is_new and trial.state == TrialState.COMPLETE and self._tell(engine, trial, space):

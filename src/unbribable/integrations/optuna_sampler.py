@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Unpack
 
 from optuna.distributions import BaseDistribution
@@ -21,7 +22,12 @@ from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.draws import Seed
 from unbribable.decision.price import Price
-from unbribable.integrations.optuna_answers import StudyRecommendation, StudySuspect, as_result
+from unbribable.integrations.optuna_answers import (
+    StudyRecommendation,
+    StudySuspect,
+    as_result,
+    by_trial,
+)
 from unbribable.integrations.optuna_history import History, is_lost
 from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
 from unbribable.integrations.optuna_terms import (
@@ -184,15 +190,14 @@ class UnbribableSampler(BaseSampler):
         """
         checks.truth("unrelated_to_value", unrelated_to_value)
         with self._looked_at(study, unrelated_to_value) as (history, engine, space):
-            met = history.feasible()
-            among = None if met is None else [each.u for each in engine.told if each.t in met]
+            among = history.feasible(engine)
             best = advise(engine, among)
             if best is None:
                 words = "" if among is None else " and meets its constraints"
                 raise RuntimeError(
                     f"recommend needs a complete trial, there is none that was learned{words}"
                 )
-            words, seen = best.guarantee, history.terms.seen_by_readers
+            words, seen = by_trial(best.guarantee), history.terms.seen_by_readers
             if best.regret_bound is not None and best.threat == "weak" and seen is not None:
                 words = f"{words} {READERS} ({seen})."
             guarantee = words if among is None else f"{CONSTRAINED} {words}"
@@ -228,11 +233,12 @@ class UnbribableSampler(BaseSampler):
         rest `recommend`.
         """
         with self._looked_at(study, unrelated_to_value) as (history, engine, _):
-            met = history.feasible()
-            among = None if met is None else [each.u for each in engine.told if each.t in met]
-            return price(engine, eps, among, counted=("trial", 0))
+            found = price(engine, eps, history.feasible(engine), counted=("trial", 0))
+            return replace(found, words=by_trial(found.words), sentence=by_trial(found.sentence))
 
-    def retract(self, study: Study, number: int, *, unrelated_to_value: bool = False) -> None:
+    def retract(
+        self, study: Study, number: int, reason: str, *, unrelated_to_value: bool = False
+    ) -> None:
         """Take the value of a complete trial out, for every process, as if it had never been told.
 
         The trial stays in the study, marked. Taking out a value because of what it is voids the
@@ -241,6 +247,7 @@ class UnbribableSampler(BaseSampler):
         Args:
             study: The study.
             number: Of the trial.
+            reason: In words; kept in the study.
             unrelated_to_value: The statement that the reason has nothing to do with the value.
 
         Raises:
@@ -252,7 +259,7 @@ class UnbribableSampler(BaseSampler):
             if number not in [trial.number for trial in history.complete]:
                 gone = ", which is retracted already" if number in history.retracted else ""
                 raise ValueError(f"number must be that of a complete trial, got {number}{gone}")
-            set_retracted(study, number, unrelated_to_value)
+            set_retracted(study, number, checks.text("reason", reason), unrelated_to_value)
 
     def result(self, study: Study) -> Result:
         """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""

@@ -23,7 +23,7 @@ that is not known."""
 
 RETRACTED_KEY = "unbribable:retracted:"
 """Beginning of a system attribute of a study, which ends in the number of a trial whose value is taken
-out: whether that was stated to be unrelated to the value."""
+out: whether that was stated to be unrelated to the value, and the reason in words."""
 
 FORMAT = 1
 BEFORE, AFTER = "before", "after"
@@ -216,16 +216,16 @@ def retracted_of(study: Study) -> dict[int, bool]:
     """Number of a trial that was retracted -> whether for a reason unrelated to its value."""
     attrs = study._storage.get_study_system_attrs(study._study_id)
     return {
-        int(key.removeprefix(RETRACTED_KEY)): value
+        int(key.removeprefix(RETRACTED_KEY)): value["unrelated_to_value"]
         for key, value in attrs.items()
         if key.startswith(RETRACTED_KEY)
     }
 
 
-def set_retracted(study: Study, number: int, unrelated_to_value: bool) -> None:
+def set_retracted(study: Study, number: int, reason: str, unrelated_to_value: bool) -> None:
     """Write that the value of a trial is taken out."""
-    key = f"{RETRACTED_KEY}{number}"
-    study._storage.set_study_system_attr(study._study_id, key, unrelated_to_value)
+    value: dict[str, Any] = {"unrelated_to_value": unrelated_to_value, "reason": reason}
+    study._storage.set_study_system_attr(study._study_id, f"{RETRACTED_KEY}{number}", value)
 
 
 def set_trial_attr(study: Study, trial: FrozenTrial, value: str | None) -> None:
