@@ -11,6 +11,7 @@ pytest.importorskip("typer")
 
 from typer.testing import CliRunner
 
+import unbribable as ub
 from unbribable.cli import demo, main
 from unbribable.cli.main import app
 
@@ -419,3 +420,20 @@ def test_the_module_is_the_console_script():
     )
     assert done.returncode == 2
     assert "kernel.kind must be one of" in done.stderr
+
+
+def test_the_version_is_printed():
+    assert call("--version").stdout == f"unbribable {ub.__version__}\n"
+
+
+def test_a_command_starts_without_what_only_others_need():
+    script = """
+        import sys
+        import unbribable.cli.main
+        heavy = {"optuna", "matplotlib", "scipy.stats", "pandas", "distributed", "rich", "clarabel"}
+        sys.exit(f"imported: {sorted(heavy & sys.modules.keys())}" if heavy & sys.modules.keys() else 0)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

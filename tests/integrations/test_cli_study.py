@@ -1,6 +1,7 @@
 """A study from the command line: one step a command, on real databases."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from typer.testing import CliRunner
 
 from integrations.postgres import PASSWORD, postgres
 from unbribable.cli.main import app
+from unbribable.cli.parameters import parameter
 from unbribable.cli.storage import shown
-from unbribable.cli.study import parameter
 
 
 @pytest.fixture(autouse=True)
@@ -58,15 +59,58 @@ def test_a_study_goes_from_create_to_recommend_and_sees_through_a_lie():
     status = as_json("status", "laser")
     assert status["trials"] == {"complete": 11}
     assert status["suspicious"] == [7]
-    for step in ("recommend", "suspects", "status"):
+    for step in ("suspects", "status"):
         assert "7" in call(step, "laser")
+    lines = call("recommend", "laser", "--eps", 50).splitlines()
+    assert lines[0].startswith("use power=")
+    assert lines[1].startswith("  expected value: ")
+    assert abs(best["estimate"] - 3.0) < 0.3
+    assert lines[2].startswith("  worst case: ")
+    assert "best reading: 9 in trial 7, at power=" in lines[4]
+    assert lines[4].endswith("; it looks false")
+    assert lines[5].startswith("suspicious: 7 (9, expected ")
+    assert "better by more than 50 (with probability at least 0.9 if the" in lines[6]
+    assert "% of the range read" in best["price"]["sentence"]
+    assert (status["estimate"], status["recommended"]) == (best["estimate"], best["params"])
 
 
 def test_ask_prints_a_line_that_a_shell_takes_apart():
     create("--param", "kind=a,b c")
-    number, *params = call("ask", "laser").strip().split(" ", 1)
+    number, *params = shlex.split(call("ask", "laser"))
     assert number == "0"
-    assert params[0].startswith(("power=", "'kind=", "kind="))
+    assert [param.partition("=")[0] for param in params] == ["power", "kind"]
+    assert params[1] in ("kind=a", "kind=b c")
+
+
+def test_parameters_come_in_the_order_in_which_they_were_declared_with_six_digits():
+    call(
+        "create",
+        "oven",
+        "--param",
+        "temp=200:500",
+        "--param",
+        "gas=N2,Ar",
+        "--param",
+        "a=0:1",
+        "--seed",
+        1,
+    )
+    asked = as_json("ask", "oven")
+    assert [*asked["params"]] == ["temp", "gas", "a"]
+    said = call("ask", "oven").split()
+    assert [word.partition("=")[0] for word in said[1:]] == ["temp", "gas", "a"]
+    assert len(said[1].removeprefix("temp=")) <= len("123.456")
+    call("tell", "oven", 0, 1.0)
+    assert [*as_json("recommend", "oven")["params"]] == ["temp", "gas", "a"]
+    temp = asked["params"]["temp"]
+    assert call("recommend", "oven").startswith(f"use temp={temp:.6g} gas=")
+
+
+def test_nan_is_a_reading_that_failed():
+    create()
+    call("ask", "laser")
+    assert as_json("tell", "laser", 0, "nan") == {"number": 0, "value": None}
+    assert as_json("status", "laser")["trials"] == {"fail": 1}
 
 
 def test_a_failed_reading_is_told_as_such_and_teaches_nothing():
@@ -78,8 +122,14 @@ def test_a_failed_reading_is_told_as_such_and_teaches_nothing():
     call("tell", "laser", asked["number"], "--failed")
     assert as_json("status", "laser")["trials"] == {"complete": 3, "fail": 1}
     after = as_json("recommend", "laser")
-    assert "if the one missing reading is not missing because of its value" in after.pop("guarantee")
-    assert "missing" not in before.pop("guarantee")
+    condition = "the one missing reading is not missing because of its value"
+    assert f"if {condition}" in after.pop("guarantee")
+    assert condition in after.pop("supposed")
+    for key in ("guarantee", "supposed"):
+        assert "missing" not in before.pop(key)
+    assert {key: value for key, value in after.pop("price").items() if key != "words"} == {
+        key: value for key, value in before.pop("price").items() if key != "words"
+    }
     assert after == before
 
 
@@ -103,7 +153,11 @@ def test_steps_in_processes_of_their_own_equal_one_long_run():
         (("tell", "laser", "5", "1.0"), "number must be one that ask printed, got 5"),
         (("tell", "laser", "0"), "tell needs a reading, or --failed"),
         (("tell", "laser", "0", "1.0", "--failed"), "and not both"),
-        (("tell", "laser", "0", "nan"), "a reading must be finite, got nan"),
+        (("tell", "laser", "0", "inf"), "a reading must be finite, got inf"),
+        (("create", "new", "--param", "x=5"), "param must have two values or more, got param='x=5'"),
+        (("create", "new", "--param", "x=3:3:int"), "param must have two values or more"),
+        (("create", "new", "--param", "x=1:1"), "param must have two values or more"),
+        (("recommend", "laser", "--eps", "-1"), "--eps"),
         (("ask", "maser"), "study must be one of ['laser']"),
         (("create", "laser", "--param", "x=0:1"), "must have a new name"),
         (("create", "new", "--param", "x"), "param must be name=low:high"),
@@ -135,7 +189,7 @@ def test_bad_words_get_the_rule_and_exit_code_2(words, message):
 def test_a_reading_that_is_refused_leaves_the_query_pending():
     create()
     call("ask", "laser")
-    call("tell", "laser", "0", "nan", code=2)
+    call("tell", "laser", "0", "inf", code=2)
     call("tell", "laser", "0", "1.5")
     call("tell", "laser", "0", "1.5", code=2)
     assert as_json("status", "laser")["trials"] == {"complete": 1}
@@ -296,8 +350,6 @@ def test_a_pruned_trial_voids_the_guarantee_unless_it_is_said_to_have_another_re
     study.tell(3, state=optuna.trial.TrialState.PRUNED)
     assert as_json("recommend", "laser")["regret_bound"] is None
     assert as_json("recommend", "laser", "--unrelated-to-value")["regret_bound"] is not None
-    value = next(
-        line for line in call("recommend", "laser").splitlines() if line.startswith("value there")
-    )
-    assert value.endswith(" (not guaranteed)")
-    assert "(not guaranteed)" not in call("recommend", "laser", "--unrelated-to-value")
+    value = next(line for line in call("recommend", "laser").splitlines() if "worst case" in line)
+    assert value.endswith(", not guaranteed")
+    assert "not guaranteed" not in call("recommend", "laser", "--unrelated-to-value")

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,13 +12,12 @@ from unbribable.cli.audit import audit
 from unbribable.cli.door import Answer, door, option, usage
 from unbribable.cli.page import page
 from unbribable.cli.show import progress_bar, sheet, table
-from unbribable.cli.study import app as study
+from unbribable.cli.study_files import app as study
 
 if TYPE_CHECKING:
     from unbribable.runs.sweep import Tally
 
 app = typer.Typer(
-    help="Bayesian optimization that cannot be bribed.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -27,6 +27,23 @@ app = typer.Typer(
 app.add_typer(study, name="study")
 app.command()(audit)
 app.command()(page)
+
+
+def _version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"unbribable {version('unbribable')}")
+        raise typer.Exit
+
+
+@app.callback()
+def unbribable(
+    is_version: Annotated[
+        bool, option("Print the version and exit.", "--version", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Bayesian optimization that cannot be bribed."""
+
+
 _KIND = "Kind ({}, ...) or the spec's label."
 
 

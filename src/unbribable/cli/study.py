@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Answer, door, extended, option
+from unbribable.cli.parameters import RULE, parameters
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
+from unbribable.decision.words import digits, plus_minus, point
+from unbribable.practice.advice import listed
 
 if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
     from optuna.storages import RDBStorage
     from optuna.study import Study
 
@@ -34,16 +36,16 @@ Seed = Annotated[
     option("Seed of the secret draws, if the study does not hold it.", envvar="UNBRIBABLE_SEED", min=0),
 ]
 SeedFile = Annotated[Path | None, option("A file with the seed: other users can see arguments.")]
-RULE = "name=low:high, name=low:high:log, name=low:high:int (:log), or name=a,b,c"
-_DEFAULT = "sqlite:///unbribable.db"
+DEFAULT = "sqlite:///unbribable.db"
 
 
-def step(command: Callable[..., Answer], **settings: Any) -> Callable[..., None]:
+def step(name: str, command: Callable[..., Answer], **settings: Any) -> Callable[..., None]:
     """A command on a study that exists: opens it, with its sampler, and closes it again."""
+    called = name
 
     def opened(
         name: Name,
-        storage: Storage = _DEFAULT,
+        storage: Storage = DEFAULT,
         seed: Seed = None,
         seed_file: SeedFile = None,
         **words: Any,
@@ -51,7 +53,8 @@ def step(command: Callable[..., Answer], **settings: Any) -> Callable[..., None]
         with database(storage) as db:
             return command(*_open(name, db, _secret(seed, seed_file)), **words)
 
-    return app.command(context_settings=settings)(door(extended(opened, command, n_taken=2)))
+    whole = door(extended(opened, command, n_taken=2))
+    return app.command(called, context_settings=settings)(whole)
 
 
 @app.command()
@@ -69,7 +72,7 @@ def create(
     seed: Seed = None,
     seed_file: SeedFile = None,
     reveal: Annotated[str, option("after: keep seed and draws out of the database.")] = "before",
-    storage: Storage = _DEFAULT,
+    storage: Storage = DEFAULT,
 ) -> Answer:
     """Create a study.
 
@@ -90,7 +93,7 @@ def create(
             noise_std=noise_std,
             seed=_secret(seed, seed_file),
             reveal=reveal,
-            search_space=_parameters(param),
+            search_space=parameters(param),
         )
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be maximize or minimize, got direction={direction!r}")
@@ -112,22 +115,24 @@ def create(
     )
 
 
-@step
+@partial(step, "ask")
 def ask(study: "Study", sampler: "UnbribableSampler") -> Answer:
-    """Print the next point to read: the number to tell it under, and its parameters.
+    """Print the next point to read: the number to tell it under, and its parameters to six digits.
 
     \b
     Examples:
       unbribable study ask laser            prints: 7 power=3.21 pulses=40
       unbribable study ask laser --json     prints: {"number": 7, "params": {...}}
     """
-    trial = study.ask(fixed_distributions=sampler.search_space)
-    words = (shlex.quote(f"{key}={value}") for key, value in trial.params.items())
-    data = {"number": trial.number, "params": trial.params}
+    space = sampler.search_space or {}
+    trial = study.ask(fixed_distributions=space)
+    params = {name: trial.params[name] for name in space}
+    words = (shlex.quote(f"{name}={digits(value)}") for name, value in params.items())
+    data = {"number": trial.number, "params": params}
     return Answer(data, " ".join([str(trial.number), *words]))
 
 
-@partial(step, ignore_unknown_options=True)  # a negative reading is no option
+@partial(step, "tell", ignore_unknown_options=True)  # a negative reading is no option
 def tell(
     study: "Study",
     sampler: "UnbribableSampler",
@@ -140,13 +145,15 @@ def tell(
     \b
     Examples:
       unbribable study tell laser 7 0.93
-      unbribable study tell laser 8 --failed
+      unbribable study tell laser 8 --failed          or: tell laser 8 nan
     """
     from optuna.trial import TrialState
 
     if (value is None) == (not failed):
         raise ValueError("tell needs a reading, or --failed, and not both")
-    if value is not None and not math.isfinite(value):
+    if value is not None and math.isnan(value):
+        value, failed = None, True
+    if value is not None and math.isinf(value):
         raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
     trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
     if number not in trials:
@@ -161,12 +168,12 @@ def tell(
     return Answer({"number": number, "value": value})
 
 
-@step
+@partial(step, "status")
 def status(study: "Study", sampler: "UnbribableSampler") -> Answer:
     """Say how far the study is: trials by state, the pending ones, the robust incumbent."""
     trials = study.get_trials(deepcopy=False)
     states = Counter(trial.state.name.lower() for trial in trials)
-    data = {
+    data: dict[str, Any] = {
         "study": study.study_name,
         "direction": study.direction.name.lower(),
         "trials": dict(states),
@@ -174,21 +181,24 @@ def status(study: "Study", sampler: "UnbribableSampler") -> Answer:
         "suspicious": [],
         "recommended": None,
     }
-    if states["complete"]:
+    words = {**data, "trials": ", ".join(f"{n} {state}" for state, n in states.items())}
+    if has_reading(study):
         data["suspicious"] = [s.number for s in sampler.suspects(study, flagged_only=True)]
-        data["recommended"] = sampler.recommend(study).params
-    words = {key: str(value) for key, value in data.items()}
+        best = sampler.recommend(study)
+        data |= {"recommended": best.params, "estimate": best.estimate, "estimate_sd": best.estimate_sd}
+        words |= {"suspicious": data["suspicious"], "recommended": point(best.x, best.params)}
+        words["expected value there"] = plus_minus(best.estimate or 0.0, best.estimate_sd or 0.0)
     return Answer(data, sheet(f"study {study.study_name}", words))
 
 
-@step
+@partial(step, "suspects")
 def suspects(
     study: "Study",
     sampler: "UnbribableSampler",
     every: Annotated[bool, option("List every reading, not only flagged ones.", "--all")] = False,
 ) -> Answer:
     """List the readings that look like lies, the most suspicious first, and why. Deletes nothing."""
-    found = sampler.suspects(study, flagged_only=not every) if _has(study) else ()
+    found = sampler.suspects(study, flagged_only=not every) if has_reading(study) else ()
     rows = [
         {
             "trial": suspect.number,
@@ -202,57 +212,29 @@ def suspects(
     return Answer([suspect.to_dict() for suspect in found], table(title, rows))
 
 
-@step
+@partial(step, "recommend")
 def recommend(
     study: "Study",
     sampler: "UnbribableSampler",
     unrelated_to_value: Annotated[
         bool, option("State that no trial was pruned because of its value.", "--unrelated-to-value")
     ] = False,
+    eps: Annotated[
+        float | None, option("For the price of a bribe: by how much another point may be better.", min=0)
+    ] = None,
 ) -> Answer:
-    """Print the parameters to use, their interval, what is guaranteed, and the naive best beside it."""
-    if not _has(study):
+    """Print the parameters to use, the value to expect, the worst case, and the naive best beside it."""
+    if not has_reading(study):
         raise ValueError("recommend needs a reading, there is none yet; ask and tell first")
     best = sampler.recommend(study, unrelated_to_value=unrelated_to_value)
-    naive = f"{best.naive_value:.6g}, trial {best.naive_number}, {_words(best.naive_params)}"
-    lines = [f"use {_words(best.params or {})}", f"best reading: {naive}", best.guarantee]
-    if best.lower is not None:
-        surely = "" if best.regret_bound is not None else " (not guaranteed)"
-        lines.insert(1, f"value there between {best.lower:.6g} and {best.upper:.6g}{surely}")
-    return Answer(best.to_dict(), "\n".join([*lines, f"Assumed: {best.assumptions}"]))
-
-
-def parameter(text: str) -> tuple[str, "BaseDistribution"]:
-    """A parameter as the command line writes it: name=low:high[:int][:log], or name=a,b,c."""
-    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-
-    name, equals, bounds = text.partition("=")
-    if not equals or not name or not bounds:
-        raise ValueError(f"param must be {RULE}, got param={text!r}")
-    if ":" not in bounds:
-        choices = tuple(bounds.split(","))
-        if len(set(choices)) < len(choices):
-            raise ValueError(f"param must have different choices, got param={text!r}")
-        return name, CategoricalDistribution(choices)
-    low, high, *words = bounds.split(":")
-    if len(set(words)) < len(words) or not set(words) <= {"int", "log"}:
-        raise ValueError(f"param must be {RULE}, got param={text!r}")
-    try:
-        if "int" in words:
-            return name, IntDistribution(int(low), int(high), log="log" in words)
-        return name, FloatDistribution(float(low), float(high), log="log" in words)
-    except ValueError as error:
-        raise ValueError(f"param must be {RULE}, got param={text!r}: {error}") from None
-
-
-def _parameters(texts: list[str]) -> "dict[str, BaseDistribution]":
-    found: dict[str, BaseDistribution] = {}
-    for text in texts:
-        name, distribution = parameter(text)
-        if name in found:
-            raise ValueError(f"param must have a new name each, got param={text!r} besides {name!r}")
-        found[name] = distribution
-    return found
+    price = sampler.price(study, eps, unrelated_to_value=unrelated_to_value)
+    flagged = sampler.suspects(study, flagged_only=True)
+    doubt = "; it looks false" if best.naive_number in [each.number for each in flagged] else ""
+    naive = f"{best.naive_value:.6g} in trial {best.naive_number}, at {point(best.x, best.naive_params)}"
+    lines = [str(best), f"best reading: {naive}{doubt}", listed(flagged, first=0)]
+    lines += [price.sentence] if price.probability is not None else []
+    data = {**best.to_dict(), "price": price.to_dict()}
+    return Answer(data, "\n".join([*lines, best.guarantee, f"Assumed: {best.assumptions}"]))
 
 
 def _secret(seed: int | None, file: Path | None) -> int | None:
@@ -295,13 +277,12 @@ def _open(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Study, U
     return study, sampler
 
 
-def _has(study: "Study") -> bool:
+def has_reading(study: "Study") -> bool:
     """Whether there is a reading."""
-    return any(trial.state.name == "COMPLETE" for trial in study.get_trials(deepcopy=False))
+    from unbribable.integrations.optuna_terms import retracted_of
 
-
-def _words(params: dict[str, Any]) -> str:
-    return " ".join(f"{key}={value}" for key, value in params.items())
+    trials, gone = study.get_trials(deepcopy=False), retracted_of(study)
+    return any(trial.state.name == "COMPLETE" and trial.number not in gone for trial in trials)
 
 
 def _next(name: str, storage: str) -> str:
@@ -309,4 +290,4 @@ def _next(name: str, storage: str) -> str:
     command = f"unbribable study ask {shlex.quote(name)}"
     if shown(storage) != storage:
         return f"next, with the address in UNBRIBABLE_STORAGE: {command}"
-    return f"next: {command}" + ("" if storage == _DEFAULT else f" --storage {shlex.quote(storage)}")
+    return f"next: {command}" + ("" if storage == DEFAULT else f" --storage {shlex.quote(storage)}")

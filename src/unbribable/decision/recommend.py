@@ -63,7 +63,7 @@ class Guarantee:
             words = f"lies{blind} total at most {units.scale * self.C:.4g}"
             if self.cap < self.C:
                 words += f" and none exceeds {units.scale * self.cap:.4g} (c_max)"
-        return " ".join(filter(None, [words, self.condition]))
+        return ", ".join(filter(None, [words, self.condition.removeprefix("and if ")]))
 
     @property
     def waits(self) -> str:
@@ -217,7 +217,8 @@ class Recommendation:
                 f"  worst case: {self.lower:.4g} to {self.upper:.4g} (with probability at least "
                 f"{self.probability:.4g} if {self.supposed})"
             )
-        return "\n".join([*lines, *([f"  {WIDE}"] * self.is_wide)])
+            lines += [f"  {WIDE}"] * self.is_wide
+        return "\n".join(lines)
 
 
 WIDE = (

@@ -1,6 +1,7 @@
 """The answer and the doubts of the decision floor, with Optuna's numbers beside them."""
 
 import math
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +12,31 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.integrations.optuna_terms import value_of
 from unbribable.model.checks import LARGEST_READING
+from unbribable.practice import space as named
+from unbribable.practice.engine import Engine
+from unbribable.practice.result import Result, Trial
+
+
+def by_trial(words: str) -> str:
+    """Words that count rounds from 1, with Optuna's numbers in their place."""
+    words = re.sub(r"\bround (\d+)", lambda found: f"trial {int(found[1]) - 1}", words)
+    return re.sub(
+        r"\breadings \[([\d, ]+)\]",
+        lambda found: f"the values of trials {[int(t) - 1 for t in found[1].split(',')]}",
+        words,
+    )
+
+
+def as_result(engine: Engine, space: named.Space) -> Result:
+    """What an engine was told, as a result of `maximize` that does not follow it any further."""
+    own, found = engine.copied(), {}
+    for t, u in own.failed.items():
+        x = own.x_of(u)
+        found[t] = Trial(t, x, space.shown(x), None, None, error="no value")
+    for each in own.told:
+        x, is_given = own.x_of(each.u), each.chosen_by == "user"
+        found[each.t] = Trial(each.t, x, space.shown(x), each.y, each.drawn, is_given)
+    return Result(space, own, [found[t] for t in sorted(found)])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -36,16 +36,19 @@ class History:
 
     Args:
         terms: Of the study.
+        retracted: Trial whose value is taken out -> whether for a reason unrelated to it.
         said: Rules whose breach by a trial was reported already; grows.
 
     Attributes:
         terms: The same.
-        complete: The complete trials, by number.
+        retracted: The same.
+        complete: The complete trials that are not retracted, by number.
         is_constrained: Whether one of them has constraints.
     """
 
-    def __init__(self, terms: Terms, said: set[str]) -> None:
+    def __init__(self, terms: Terms, retracted: Mapping[int, bool], said: set[str]) -> None:
         self.terms = terms
+        self.retracted = retracted
         self._said = said
         self.complete: list[FrozenTrial] = []
         self.is_constrained = False
@@ -68,7 +71,11 @@ class History:
     def read(self, trials: list[FrozenTrial]) -> None:
         """Take in the trials as they are now."""
         self._trials = trials
-        self.complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
+        self.complete = [
+            trial
+            for trial in trials
+            if trial.state == TrialState.COMPLETE and trial.number not in self.retracted
+        ]
         for trial in self.complete:
             if trial.number not in self._read:
                 self._read[trial.number] = trial.datetime_complete
@@ -98,13 +105,20 @@ class History:
             )
         return {name: newest.distributions[name] for name in sorted(self._shared)}
 
-    def feasible(self) -> set[int] | None:
-        """Rounds of the complete trials whose constraints are met; None where no trial has any."""
+    def naive(self, best: FrozenTrial) -> FrozenTrial:
+        """Optuna's best trial, or the best one that is left where that is retracted."""
+        if best.number not in self.retracted:
+            return best
+        return max(self.complete, key=lambda trial: self.terms.plan.sign * value_of(trial))
+
+    def feasible(self, engine: Engine) -> list[Floats] | None:
+        """The points told whose constraints are met, as the kernel sees them; None if there are none."""
         if not self.is_constrained:
             return None
-        return {
+        met = {
             trial.number + 1 for trial in self.complete if all(c <= 0.0 for c in constraints_of(trial))
         }
+        return [reading.u for reading in engine.told if reading.t in met]
 
     def engine(self, space: Space, *, unrelated_to_value: bool = False) -> Engine:
         """The engine of a search space: it knows all complete trials, and which ended without a value.
@@ -119,6 +133,10 @@ class History:
         for trial in self._trials:
             t = trial.number + 1
             if t in told or not trial.state.is_finished():
+                continue
+            if trial.number in self.retracted:
+                if t not in engine.retracted:
+                    engine.retract(t, unrelated_to_value=self.retracted[trial.number])
                 continue
             is_new = t not in engine.lost
             if is_new and trial.state == TrialState.COMPLETE and self._tell(engine, trial, space):

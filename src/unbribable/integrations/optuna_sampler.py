@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Unpack
 
 from optuna.distributions import BaseDistribution
@@ -20,7 +21,13 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.draws import Seed
-from unbribable.integrations.optuna_answers import StudyRecommendation, StudySuspect
+from unbribable.decision.price import Price
+from unbribable.integrations.optuna_answers import (
+    StudyRecommendation,
+    StudySuspect,
+    as_result,
+    by_trial,
+)
 from unbribable.integrations.optuna_history import History, is_lost
 from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
 from unbribable.integrations.optuna_terms import (
@@ -31,15 +38,18 @@ from unbribable.integrations.optuna_terms import (
     agree,
     all_trials,
     check_secret,
+    retracted_of,
+    set_retracted,
     set_trial_attr,
     study_attr,
     value_of,
     wait_for_starter,
 )
 from unbribable.model import checks
-from unbribable.practice.advice import advise, assumed, doubt
+from unbribable.practice.advice import advise, assumed, doubt, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan, Settings, with_settings
+from unbribable.practice.result import Result
 
 N_STUDIES = 4
 """Studies whose history a sampler keeps."""
@@ -180,20 +190,22 @@ class UnbribableSampler(BaseSampler):
         """
         checks.truth("unrelated_to_value", unrelated_to_value)
         with self._looked_at(study, unrelated_to_value) as (history, engine, space):
-            met = history.feasible()
-            among = None if met is None else [each.u for each in engine.told if each.t in met]
+            among = history.feasible(engine)
             best = advise(engine, among)
             if best is None:
                 words = "" if among is None else " and meets its constraints"
                 raise RuntimeError(
                     f"recommend needs a complete trial, there is none that was learned{words}"
                 )
-            words, seen = best.guarantee, history.terms.seen_by_readers
+            words, seen = by_trial(best.guarantee), history.terms.seen_by_readers
             if best.regret_bound is not None and best.threat == "weak" and seen is not None:
                 words = f"{words} {READERS} ({seen})."
-            naive, guarantee = study.best_trial, words if among is None else f"{CONSTRAINED} {words}"
+            guarantee = words if among is None else f"{CONSTRAINED} {words}"
+            params, naive = space.decode(best.x), history.naive(study.best_trial)
+            if self._search_space is not None:  # as it was declared
+                params = {name: params[name] for name in self._search_space}
             return StudyRecommendation(
-                **{**vars(best), "params": space.decode(best.x), "guarantee": guarantee},
+                **{**vars(best), "params": params, "guarantee": guarantee},
                 assumptions=assumed(engine),
                 naive_number=naive.number,
                 naive_params=dict(naive.params),
@@ -211,6 +223,48 @@ class UnbribableSampler(BaseSampler):
                 for each in doubt(engine, flagged_only=flagged_only)
             ]
             return (*infinite, *doubted)
+
+    def price(
+        self, study: Study, eps: float | None = None, *, unrelated_to_value: bool = False
+    ) -> Price:
+        """How much lying it takes before another point can be better than the recommended one by eps.
+
+        With the cheapest bribe, by the numbers of its trials. For eps see `Result.price`, and for the
+        rest `recommend`.
+        """
+        with self._looked_at(study, unrelated_to_value) as (history, engine, _):
+            found = price(engine, eps, history.feasible(engine), counted=("trial", 0))
+            return replace(found, words=by_trial(found.words), sentence=by_trial(found.sentence))
+
+    def retract(
+        self, study: Study, number: int, reason: str, *, unrelated_to_value: bool = False
+    ) -> None:
+        """Take the value of a complete trial out, for every process, as if it had never been told.
+
+        The trial stays in the study, marked. Taking out a value because of what it is voids the
+        guarantee.
+
+        Args:
+            study: The study.
+            number: Of the trial.
+            reason: In words; kept in the study.
+            unrelated_to_value: The statement that the reason has nothing to do with the value.
+
+        Raises:
+            ValueError: There is no complete trial of this number that was not retracted.
+        """
+        checks.integer("number", number, at_least=0)
+        checks.truth("unrelated_to_value", unrelated_to_value)
+        with self._following(study, writes=False) as history:
+            if number not in [trial.number for trial in history.complete]:
+                gone = ", which is retracted already" if number in history.retracted else ""
+                raise ValueError(f"number must be that of a complete trial, got {number}{gone}")
+            set_retracted(study, number, checks.text("reason", reason), unrelated_to_value)
+
+    def result(self, study: Study) -> Result:
+        """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""
+        with self._looked_at(study) as (_, engine, space):
+            return as_result(engine, Space(not_single(space.distributions)).named())
 
     # --- what Optuna calls ---------------------------------------------------------------------
 
@@ -313,10 +367,12 @@ class UnbribableSampler(BaseSampler):
         """
         with self._lock:
             terms, trials = self._agreed(study, anew=not writes, writes=writes), all_trials(study)
+            retracted = retracted_of(study)
             key = (study.study_name, study._study_id)  # two studies in memory may share both
             history = self._histories.pop(key, None)
-            if history is None or history.terms != terms or not history.is_continued_by(trials):
-                history = History(terms, self._said.setdefault(key, set()))
+            is_same = history and (history.terms, history.retracted) == (terms, retracted)
+            if history is None or not is_same or not history.is_continued_by(trials):
+                history = History(terms, retracted, self._said.setdefault(key, set()))
             history.read(trials)
             yield history
             self._histories[key] = history

@@ -48,6 +48,14 @@ class Space:
         assert isinstance(domain, Box)
         return domain
 
+    def named(self) -> named.Space:
+        """The same points, with the choices themselves in place of their numbers."""
+        dimensions = self.encoding.dimensions
+        for name, each in self.distributions.items():
+            if isinstance(each, CategoricalDistribution):
+                dimensions = {**dimensions, name: Choice(each.choices)}
+        return named.Space.of(Encoding(dimensions))
+
     def covers(self, params: Mapping[str, Any]) -> bool:
         """Whether all parameters of the space are there; others may be too."""
         return self.distributions.keys() <= params.keys()
@@ -80,7 +88,7 @@ def not_single(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseD
 
 
 def storable(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
-    """The same, checked, in the order of the coordinates; refused if a study cannot hold them."""
+    """The same in their order, checked; refused if a study cannot hold them."""
     space = Space(distributions)
     for name in space.encoding.names:
         distribution = space.distributions[name]
@@ -91,7 +99,7 @@ def storable(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDis
                 "choices in search_space must be text, numbers, True, False or None, to be kept in the "
                 f"study, got {name}={distribution!r}"
             ) from None
-    return dict(space.distributions)
+    return dict(distributions)
 
 
 def sample_alone(seed: Seed, number: int, name: str, distribution: BaseDistribution) -> Any:

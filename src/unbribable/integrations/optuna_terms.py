@@ -21,6 +21,10 @@ TRIAL_KEY = "unbribable:instance"
 """System attribute of a trial that the sampler has seen: the instance its draw names, or null where
 that is not known."""
 
+RETRACTED_KEY = "unbribable:retracted:"
+"""Beginning of a system attribute of a study, which ends in the number of a trial whose value is taken
+out: whether that was stated to be unrelated to the value, and the reason in words."""
+
 FORMAT = 1
 BEFORE, AFTER = "before", "after"
 
@@ -79,7 +83,7 @@ class Terms:
             **({"seed": seed} if is_open else {"seed_sha256": digest}),
             "search_space": None
             if space is None
-            else {name: distribution_to_json(each) for name, each in sorted(space.items())},
+            else {name: distribution_to_json(each) for name, each in space.items()},
         }
         back: dict[str, Any] = json.loads(json.dumps(plain))
         return back
@@ -206,6 +210,22 @@ def all_trials(study: Study) -> list[FrozenTrial]:
 def study_attr(study: Study) -> Any:
     """What the study holds of ours; None if nothing."""
     return study._storage.get_study_system_attrs(study._study_id).get(STUDY_KEY)
+
+
+def retracted_of(study: Study) -> dict[int, bool]:
+    """Number of a trial that was retracted -> whether for a reason unrelated to its value."""
+    attrs = study._storage.get_study_system_attrs(study._study_id)
+    return {
+        int(key.removeprefix(RETRACTED_KEY)): value["unrelated_to_value"]
+        for key, value in attrs.items()
+        if key.startswith(RETRACTED_KEY)
+    }
+
+
+def set_retracted(study: Study, number: int, reason: str, unrelated_to_value: bool) -> None:
+    """Write that the value of a trial is taken out."""
+    value: dict[str, Any] = {"unrelated_to_value": unrelated_to_value, "reason": reason}
+    study._storage.set_study_system_attr(study._study_id, f"{RETRACTED_KEY}{number}", value)
 
 
 def set_trial_attr(study: Study, trial: FrozenTrial, value: str | None) -> None:

@@ -109,6 +109,13 @@ def truth(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def text(name: str, value: Any) -> str:
+    """Words, at least one."""
+    if not isinstance(value, str) or not value.strip():
+        raise TypeError(f"{name} must be words, got {name}={value!r}")
+    return value
+
+
 def choice(name: str, value: Any, allowed: Sequence[str]) -> str:
     """The value, if it is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:

@@ -52,7 +52,7 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     words = [HEURISTIC, best.guarantee] if is_scouted else [best.guarantee]
     supposed = best.supposed
     if engine.plan.fitted:
-        supposed += " and the fitted model is right"
+        supposed += ", and the fitted model is right"
     if best.regret_bound is not None:
         words += [overdrawn(current, best), origin(engine.plan) if engine.plan.fitted else ""]
     rule = "scout" if is_scouted else best.rule

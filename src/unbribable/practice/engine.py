@@ -145,6 +145,13 @@ class Engine:
         """An engine for the same run that was told nothing yet."""
         return Engine(self.domain, self.plan, self.seed)
 
+    def copied(self) -> "Engine":
+        """An engine for the same run that was told the same so far, and learns it when it is asked."""
+        own = self.anew()
+        own.told, own.lost, own.failed = list(self.told), dict(self.lost), dict(self.failed)
+        own.retracted, own._lost_at = dict(self.retracted), dict(self._lost_at)
+        return own
+
     def settled(self) -> "Engine | None":
         """Itself; before its design is read, one fitted to what there is; None without a reading."""
         if not self.told:

@@ -156,8 +156,7 @@ class Study:
             unrelated_to_value: The statement that the reason had nothing to do with the value.
         """
         t = checks.integer("t", t, at_least=1)
-        if not isinstance(reason, str) or not reason:
-            raise TypeError(f"reason must be words, got reason={reason!r}")
+        checks.text("reason", reason)
         unrelated = checks.truth("unrelated_to_value", unrelated_to_value)
         with self._log.changing():
             told = {trial.t: trial for trial in self._log.trials if trial.y is not None}

@@ -1,0 +1,115 @@
+"""What a study answers besides the guarantee: estimate, price, what was taken out, a result."""
+
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution
+from optuna.trial import TrialState, create_trial
+
+import unbribable as ub
+from unbribable.integrations.optuna_answers import by_trial
+from unbribable.integrations.optuna_sampler import UnbribableSampler
+
+SPACE = {"x": FloatDistribution(-1.0, 1.0), "kind": CategoricalDistribution(("a", "b"))}
+LIE = 4
+
+
+def told(n=12, assumptions=None, lost=(), **words):
+    """A study whose trial LIE tells 5 where nothing is above 1."""
+    sampler = UnbribableSampler(
+        n_trials=20, seed=0, search_space=SPACE, assumptions=assumptions, **words
+    )
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for k in range(n):
+        x, kind = -1.0 + 2.0 * ((0.37 * k) % 1.0), "ab"[k % 2]
+        value = 5.0 if k == LIE else 1.0 - x * x - 0.3 * (kind == "b")
+        state = TrialState.FAIL if k in lost else TrialState.COMPLETE
+        study.add_trial(
+            create_trial(
+                params={"x": x, "kind": kind},
+                distributions=SPACE,
+                value=None if k in lost else value,
+                state=state,
+            )
+        )
+    return sampler, study
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return told()
+
+
+def test_a_recommendation_says_what_to_expect_and_speaks_in_names_as_declared(fitted):
+    sampler, study = fitted
+    best = sampler.recommend(study)
+    assert abs(best.estimate - 1.0) < 0.2
+    assert best.n_honest == 11
+    assert [*best.params] == ["x", "kind"]
+    assert str(best).startswith(f"use x={best.params['x']:.6g} kind=a\n  expected value: ")
+    assert best.to_dict()["estimate"] == best.estimate
+    assert best.supposed.endswith("the fitted model is right")
+
+
+def test_terms_keep_the_order_of_the_search_space_and_agree_in_any(fitted):
+    sampler, study = fitted
+    sampler.start(study)
+    assert [*UnbribableSampler.from_study(study).search_space] == ["x", "kind"]
+    other = UnbribableSampler(n_trials=20, seed=0, search_space=dict(reversed(SPACE.items())))
+    assert other.recommend(study).estimate == sampler.recommend(study).estimate
+
+
+def test_a_price_names_trials_by_their_numbers():
+    kernel = ub.Matern(2.5, 0.6)
+    assumptions = ub.Assumptions(kernel, B=3.0, B0=1.5, noise_std=0.01, lam=0.001, c_max=6.0)
+    sampler, study = told(30, assumptions, corruption=4.5, explore=2.0)
+    default = sampler.price(study)
+    assert "of the range read" in default.sentence
+    found = sampler.price(study, 2.0 * default.least_eps)
+    assert found.value > 0.0
+    result = sampler.result(study).price(found.eps)
+    assert found.value == result.value
+    assert [*found.lies] == [t - 1 for t in result.lies] != []
+
+
+def test_a_value_that_is_taken_out_is_gone_for_every_sampler():
+    sampler, study = told()
+    sampler.start(study)
+    assert sampler.recommend(study).naive_number == LIE
+    sampler.retract(study, LIE, "stuck")
+    lost_sampler, lost_study = told(lost=(LIE,))
+    for each in (sampler, UnbribableSampler.from_study(study)):
+        best, lost = each.recommend(study), lost_sampler.recommend(lost_study)
+        assert (best.estimate, best.params) == (lost.estimate, lost.params)
+        assert best.naive_number != LIE
+        assert best.regret_bound is None
+        assert best.guarantee.endswith(
+            "No guarantee: the values of trials [4] were taken out, and nobody stated that this had "
+            "nothing to do with their values."
+        )
+        assert LIE not in [suspect.number for suspect in each.suspects(study)]
+        assert each.result(study).recommendation.regret_bound is None
+    assert study.trials[LIE].value == 5.0, "Optuna keeps what was told"
+    with pytest.raises(ValueError, match=r"complete trial, got 4, which is retracted already"):
+        sampler.retract(study, LIE, "again")
+    with pytest.raises(TypeError, match="reason must be words, got reason=''"):
+        sampler.retract(study, 3, "")
+
+
+def test_a_result_of_a_study_has_names_and_does_not_follow_it(fitted):
+    sampler, study = told(lost=(7,))
+    result = sampler.result(study)
+    assert result.naive.params == study.trials[LIE].params
+    assert [trial.t for trial in result.trials] == list(range(1, 13))
+    assert result.n_failed == 1
+    best = sampler.recommend(study)
+    assert (result.x, result.estimate, result.lower) == (best.params, best.estimate, best.lower)
+    study.add_trial(create_trial(params={"x": 0.0, "kind": "a"}, distributions=SPACE, value=1.0))
+    sampler.recommend(study)
+    assert len(result.engine.told) == 11
+
+
+def test_words_about_rounds_become_words_about_trials():
+    assert by_trial("up to round 12, in round 1.") == "up to trial 11, in trial 0."
+    assert by_trial("readings [3, 10] were taken out of 12 rounds") == (
+        "the values of trials [2, 9] were taken out of 12 rounds"
+    )
