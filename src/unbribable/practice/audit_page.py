@@ -52,7 +52,7 @@ _STYLE = """
 .audit th:last-child,.audit td:last-child{padding-right:0}
 .audit thead th{border-bottom:1px solid var(--ink);font-weight:600}
 .audit tbody tr+tr>*{border-top:1px solid var(--rule)}
-.audit tbody th{font-weight:500}
+.audit tbody th{font-weight:500;white-space:nowrap}
 .audit .wide{overflow-x:auto}
 .audit figure{margin:1rem 0}
 .audit figcaption{font-size:.9rem;color:var(--soft);margin-top:.35rem}
@@ -131,7 +131,7 @@ def _suspects(audit: "Audit") -> Iterable[str]:
         names = list(audit.result.space.params(audit.suspects[0].x) or {})
         is_split = 0 < len(names) <= N_COLUMNS
         head = [
-            "which",
+            "reading",
             *(names if is_split else ["where"]),
             "read",
             "expected",
@@ -190,7 +190,10 @@ def _answers(audit: "Audit") -> Iterable[str]:
         yield f"<p>{escape(WIDE)}</p>"
     yield f'<p class="soft">{escape(best.guarantee)}</p>'
     yield "<h2>What it would take to change the answer</h2>"
-    yield f"<p>{escape(audit.price().words)}</p>"
+    price = audit.price()
+    yield f"<p>{escape(price.words)}</p>"
+    if price.value is None and price.least_eps:
+        yield f"<p>{escape(audit.price(1.5 * price.least_eps).sentence)}</p>"
 
 
 def _lying(audit: "Audit") -> Iterable[str]:
