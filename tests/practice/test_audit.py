@@ -12,12 +12,6 @@ import unbribable as ub
 from practice.experiments import furnace, write
 from unbribable.practice.audit import N_POINTS, SOLVER
 
-SPACE = {
-    "temperature [C]": ub.Real(300.0, 500.0),
-    "hours": ub.Whole(1, 8),
-    "gas": ["argon", "nitrogen", "air"],
-}
-
 
 @pytest.fixture(scope="module")
 def audited():
@@ -210,6 +204,41 @@ def test_an_audit_changes_nothing(audited):
     str(again)
     assert again.result.trials == before
     assert str(again.recommendation) == str(audited.recommendation)
+
+
+def test_a_study_goes_on_from_the_readings_and_resumes(tmp_path, audited):
+    columns, _, _ = furnace(0)
+    columns["yield"][3] = None
+    audit = ub.audit(columns, target="yield", corruption=30.0)
+    file = tmp_path / "study.json"
+    assert len(audit.study().trials) == 50
+    with audit.study(file=file) as study:
+        assert [each.t for each in study.audit().suspects] == [each.t for each in audit.suspects]
+        assert len(study.trials) == 50
+        assert study.engine.plan.corruption == 30.0
+        assert {*study.ask().params} == {"temperature [C]", "hours", "gas"}
+    with audit.study(file=file) as study:
+        assert len(study.trials) == 50
+        (query,) = study.pending
+        study.tell(query, 0.9)
+    with pytest.raises(ValueError, match="holds another run: plan corruption was 30"):
+        audited.study(file=file)
+    columns["yield"][3] = 0.5
+    other = ub.audit(columns, target="yield", corruption=30.0)
+    with pytest.raises(ValueError, match=r"hold a study of these readings, got .*study.json"):
+        other.study(file=file)
+
+
+def test_a_reading_that_was_retracted_for_its_value_leaves_fewer_events():
+    study = ub.Study([(0.0, 1.0)], seed=0)
+    rng = np.random.default_rng(0)
+    for k in range(30):
+        study.tell([k / 30], math.sin(k / 5) + 0.01 * rng.standard_normal() + 3.0 * (k in (5, 15, 25)))
+    before = study.audit().least_corruption
+    study.retract(6, "looks false")
+    after = study.audit()
+    assert after.recommendation.regret_bound is None
+    assert 0.0 < after.least_corruption < before <= 9.0
 
 
 MANY = np.linspace(0.0, 1.0, N_POINTS + 1)

@@ -65,7 +65,7 @@ def test_a_page_says_the_headline_first_and_everything_else_after(audited, page)
         "The model, and how it was found",
         "'operator' has one value, 'Ann'",
         "How to go on",
-        "ub.maximize(measure",
+        "audit.study(file=",
         "Limits",
     ]
     for words in order:

@@ -180,7 +180,7 @@ BAD_FILES = {
     "outside": (
         "a,y\n9,2\n",
         {"space": {"a": (0, 4)}},
-        r"line 2: 'a' must be in \[0.0, 4.0\], got 'a'=9",
+        r"line 2: 'a' must be in \[0, 4\], got 'a'=9",
     ),
     "no names": ("a,y\n9,2\n", {"space": [(0, 4)]}, "space of a table must have names"),
 }

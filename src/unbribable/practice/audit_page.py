@@ -253,14 +253,16 @@ def _model(audit: "Audit") -> Iterable[str]:
 
 def _way_on(audit: "Audit") -> Iterable[str]:
     yield "<h2>How to go on</h2>"
-    yield "<p>Measure the suspicious points again, or let the next ones be chosen from here:</p>"
+    yield "<p>Measure the suspicious points again, or let a study choose the next ones from here:</p>"
     source = repr(Path(audit.name).name) if audit.name else "..."
     goal = "" if audit.result.engine.plan.sign > 0.0 else ', direction="minimize"'
     code = (
         "import unbribable as ub\n\n"
         f"audit = ub.audit({source}, target={audit.target!r}{goal})\n"
-        "space, readings = audit.result.space, audit.readings\n"
-        f"ub.maximize(measure, space, n_rounds=10, initial=readings{goal})  # measure: your instrument"
+        'study = audit.study(file="study.json")\n'
+        "query = study.ask()             # query.params: where to measure next\n"
+        "study.tell(query, 0.93)         # what you read there\n"
+        "print(study.recommend())"
     )
     yield f"<pre>{escape(code)}</pre>"
 
@@ -311,7 +313,7 @@ def _near(mean: float, sd: float) -> str:
 
 def _moved(engine: Engine, space: Space, x: Floats) -> dict[str, float]:
     """Name -> by how much the estimate changes along that parameter, the others as at x."""
-    u = engine.judge().candidates.coordinates_of(x)
+    u = engine.u_of(x)
     moved = {}
     for axis in axes_of(space, N_ALONG):
         U = np.repeat(u[None], len(axis.values), axis=0)

@@ -93,14 +93,14 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     points, rows = np.unique([each.u for each in engine.told], axis=0, return_inverse=True)
     y = np.array([units.to_model(each.y) for each in engine.told])
     number = np.array([each.t for each in engine.told])
-    is_selected = any(engine.lost.values())
+    is_selected = any(engine.lost.values()) or not all(engine.retracted.values())
     least = LeastCorruption(
         points,
         rows.reshape(-1),
         y,
         assumptions,
         number=number if is_selected else None,
-        n_told=max([*engine.lost, int(number.max())]) if is_selected else None,
+        n_told=max([*engine.lost, *engine.retracted, int(number.max())]) if is_selected else None,
         is_selected=is_selected,
     )
     amounts = [a for a in (plan.corruption, plan.known_or_zero) if isinstance(a, int | float)]
