@@ -11,6 +11,7 @@ import pytest
 import unbribable as ub
 from practice.experiments import furnace, write
 from unbribable.practice.audit import N_POINTS, SOLVER
+from unbribable.practice.audit_page import _lying
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,6 @@ def test_honest_experiments_are_not_accused_and_nothing_is_proven():
     assert audit.least_corruption == 0.0
     assert "None of the 50 readings of yield looks false." in str(audit)
     assert "Nothing proves that anybody lied." in str(audit)
-    assert "Each is within the noise" in audit.to_html()
 
 
 def test_a_minimum_is_audited_as_the_maximum_of_the_opposite(audited):
@@ -81,7 +81,6 @@ def test_every_source_gives_the_same_audit(tmp_path, audited):
         trial = optuna.trial.create_trial(params=params, distributions=distributions, value=y)
         study.add_trial(trial)
     audits = [
-        ub.audit(frame, target="yield"),
         ub.audit(parameters, frame["yield"]),
         ub.audit(study),
         ub.audit(audited.result),
@@ -90,8 +89,8 @@ def test_every_source_gives_the_same_audit(tmp_path, audited):
         assert [each.t for each in audit.suspects] == [each.t for each in audited.suspects]
         assert audit.recommendation.params == audited.recommendation.params
         assert audit.least_corruption == pytest.approx(audited.least_corruption)
-    assert audits[2].label(7) == "reading 7 (trial 6)"
-    assert audits[3].label(7) == "reading 7"
+    assert audits[1].label(7) == "reading 7 (trial 6)"
+    assert audits[2].label(7) == "reading 7"
 
 
 def test_a_pruned_trial_voids_what_is_guaranteed():
@@ -137,7 +136,7 @@ def test_with_true_assumptions_and_a_known_total_a_lie_is_proven():
     assert proof.lies.get(8, 0.0) <= proof.lies_within[8]
     assert "if lies total at most 2.5, if what is assumed is right" in proof.of(8)
     assert proof.of(8) in audit.against(audit.suspects[0])
-    assert proof.of(8) in audit.to_html()
+    assert any(proof.of(8) in part for part in _lying(audit))
     assert proof.of(1) == ""
 
 
@@ -159,7 +158,7 @@ def test_without_the_solver_everything_else_is_given(monkeypatch):
     assert audit.least_corruption is None
     assert SOLVER in str(audit)
     assert 'pip install "unbribable[audit]"' in SOLVER
-    assert "pip install" in audit.to_html()
+    assert any("pip install" in part for part in _lying(audit))
     assert audit.to_dict()["least_corruption"] is None
 
 
@@ -167,7 +166,7 @@ def test_equal_readings_are_said_to_be_nothing_to_compare():
     audit = ub.audit({"a": [1, 2, 4, 5, 9], "y": [2.5] * 5}, target="y")
     assert "All readings are 2.5: there is nothing to compare." in audit.notes
     assert audit.suspects == ()
-    assert audit.to_html()
+    assert "Each is within the noise" in audit.to_html()
 
 
 def test_many_flags_are_said_to_speak_against_the_model():

@@ -71,8 +71,8 @@ def read_table(
     given = None if space is None else Space.of(space)
     notes: list[str] = []
     if isinstance(source, str | os.PathLike):
-        names, rows, labels = read_csv(Path(source), notes)
-        columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+        names, lines, labels = read_csv(Path(source), notes)
+        columns = {name: [line[k] for line in lines] for k, name in enumerate(names)}
     else:
         found = _columns(source, given)
         if found is None:
