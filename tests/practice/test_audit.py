@@ -140,6 +140,14 @@ def test_with_true_assumptions_and_a_known_total_a_lie_is_proven():
     assert proof.of(1) == ""
 
 
+def test_a_stated_total_that_is_too_small_is_said_to_be():
+    columns, _, _ = furnace(0)
+    audit = ub.audit(columns, target="yield", corruption=1.0)
+    assert audit.least_corruption > 1.0
+    assert ", more than the 1 that was stated (with" in audit.proof.words
+    assert audit.proof.lies_within == {}
+
+
 def test_readings_that_no_lies_explain_are_called_a_wrong_model():
     assumed = ub.Assumptions(ub.Matern(2.5, 0.5), B=1.0, B0=1.0, noise_std=0.01, lam=0.01, c_max=0.5)
     audit = ub.audit([0.0, 0.5, 1.0], [0.0, 9.0, 0.0], [(0.0, 1.0)], assumptions=assumed)

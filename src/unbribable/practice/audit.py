@@ -228,6 +228,11 @@ class Audit:
             )
         return study
 
+    @property
+    def assumptions(self) -> str:
+        """The model that guarantees and proofs rest on, in words, and how it was found."""
+        return self.result.assumptions
+
     def label(self, t: int) -> str:
         """Where reading t stands, in words."""
         labels = () if self.table is None else self.table.labels
@@ -290,7 +295,7 @@ class Audit:
             "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
             "price": self.price().to_dict(),
             "parameters": ranges(self.result.space),
-            "assumptions": self.result.assumptions,
+            "assumptions": self.assumptions,
             "notes": list(self.notes),
         }
 

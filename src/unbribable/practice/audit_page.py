@@ -247,7 +247,7 @@ def _model(audit: "Audit") -> Iterable[str]:
     yield _posterior(audit)
     yield (
         '<details class="soft"><summary>What the guarantees rest on</summary><p>'
-        f"{escape(audit.result.assumptions)}</p></details>"
+        f"{escape(audit.assumptions)}</p></details>"
     )
 
 
