@@ -6,6 +6,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
+from unbribable.practice.plan import Settings
 
 OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit"]
 
@@ -26,6 +27,10 @@ SIGNATURES = {
     "LadderGPUCB": (["domain", "assumptions"], ["unit"]),
     "LayeredGPUCB": (["domain", "assumptions"], ["T", "C", "alpha", "seed", "with_all"]),
     "MaxInformationGain": (["kernel", "X", "lam"], []),
+    "audit": (
+        ["points", "y", "space"],
+        ["target", "direction", "ignore", "seed", *Settings.__annotations__],
+    ),
 }
 METHODS = {
     "propose": ([], []),

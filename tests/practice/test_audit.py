@@ -11,12 +11,7 @@ import pytest
 import unbribable as ub
 from practice.experiments import furnace, write
 from unbribable.practice.audit import N_POINTS, SOLVER
-
-SPACE = {
-    "temperature [C]": ub.Real(300.0, 500.0),
-    "hours": ub.Whole(1, 8),
-    "gas": ["argon", "nitrogen", "air"],
-}
+from unbribable.practice.audit_page import _lying
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +52,6 @@ def test_honest_experiments_are_not_accused_and_nothing_is_proven():
     assert audit.least_corruption == 0.0
     assert "None of the 50 readings of yield looks false." in str(audit)
     assert "Nothing proves that anybody lied." in str(audit)
-    assert "Each is within the noise" in audit.to_html()
 
 
 def test_a_minimum_is_audited_as_the_maximum_of_the_opposite(audited):
@@ -87,7 +81,6 @@ def test_every_source_gives_the_same_audit(tmp_path, audited):
         trial = optuna.trial.create_trial(params=params, distributions=distributions, value=y)
         study.add_trial(trial)
     audits = [
-        ub.audit(frame, target="yield"),
         ub.audit(parameters, frame["yield"]),
         ub.audit(study),
         ub.audit(audited.result),
@@ -96,8 +89,8 @@ def test_every_source_gives_the_same_audit(tmp_path, audited):
         assert [each.t for each in audit.suspects] == [each.t for each in audited.suspects]
         assert audit.recommendation.params == audited.recommendation.params
         assert audit.least_corruption == pytest.approx(audited.least_corruption)
-    assert audits[2].label(7) == "reading 7 (trial 6)"
-    assert audits[3].label(7) == "reading 7"
+    assert audits[1].label(7) == "reading 7 (trial 6)"
+    assert audits[2].label(7) == "reading 7"
 
 
 def test_a_pruned_trial_voids_what_is_guaranteed():
@@ -143,8 +136,16 @@ def test_with_true_assumptions_and_a_known_total_a_lie_is_proven():
     assert proof.lies.get(8, 0.0) <= proof.lies_within[8]
     assert "if lies total at most 2.5, if what is assumed is right" in proof.of(8)
     assert proof.of(8) in audit.against(audit.suspects[0])
-    assert proof.of(8) in audit.to_html()
+    assert any(proof.of(8) in part for part in _lying(audit))
     assert proof.of(1) == ""
+
+
+def test_a_stated_total_that_is_too_small_is_said_to_be():
+    columns, _, _ = furnace(0)
+    audit = ub.audit(columns, target="yield", corruption=1.0)
+    assert audit.least_corruption > 1.0
+    assert ", more than the 1 that was stated (with" in audit.proof.words
+    assert audit.proof.lies_within == {}
 
 
 def test_readings_that_no_lies_explain_are_called_a_wrong_model():
@@ -165,7 +166,7 @@ def test_without_the_solver_everything_else_is_given(monkeypatch):
     assert audit.least_corruption is None
     assert SOLVER in str(audit)
     assert 'pip install "unbribable[audit]"' in SOLVER
-    assert "pip install" in audit.to_html()
+    assert any("pip install" in part for part in _lying(audit))
     assert audit.to_dict()["least_corruption"] is None
 
 
@@ -173,7 +174,7 @@ def test_equal_readings_are_said_to_be_nothing_to_compare():
     audit = ub.audit({"a": [1, 2, 4, 5, 9], "y": [2.5] * 5}, target="y")
     assert "All readings are 2.5: there is nothing to compare." in audit.notes
     assert audit.suspects == ()
-    assert audit.to_html()
+    assert "Each is within the noise" in audit.to_html()
 
 
 def test_many_flags_are_said_to_speak_against_the_model():
@@ -210,6 +211,41 @@ def test_an_audit_changes_nothing(audited):
     str(again)
     assert again.result.trials == before
     assert str(again.recommendation) == str(audited.recommendation)
+
+
+def test_a_study_goes_on_from_the_readings_and_resumes(tmp_path, audited):
+    columns, _, _ = furnace(0)
+    columns["yield"][3] = None
+    audit = ub.audit(columns, target="yield", corruption=30.0)
+    file = tmp_path / "study.json"
+    assert len(audit.study().trials) == 50
+    with audit.study(file=file) as study:
+        assert [each.t for each in study.audit().suspects] == [each.t for each in audit.suspects]
+        assert len(study.trials) == 50
+        assert study.engine.plan.corruption == 30.0
+        assert {*study.ask().params} == {"temperature [C]", "hours", "gas"}
+    with audit.study(file=file) as study:
+        assert len(study.trials) == 50
+        (query,) = study.pending
+        study.tell(query, 0.9)
+    with pytest.raises(ValueError, match="holds another run: plan corruption was 30"):
+        audited.study(file=file)
+    columns["yield"][3] = 0.5
+    other = ub.audit(columns, target="yield", corruption=30.0)
+    with pytest.raises(ValueError, match=r"hold a study of these readings, got .*study.json"):
+        other.study(file=file)
+
+
+def test_a_reading_that_was_retracted_for_its_value_leaves_fewer_events():
+    study = ub.Study([(0.0, 1.0)], seed=0)
+    rng = np.random.default_rng(0)
+    for k in range(30):
+        study.tell([k / 30], math.sin(k / 5) + 0.01 * rng.standard_normal() + 3.0 * (k in (5, 15, 25)))
+    before = study.audit().least_corruption
+    study.retract(6, "looks false")
+    after = study.audit()
+    assert after.recommendation.regret_bound is None
+    assert 0.0 < after.least_corruption < before <= 9.0
 
 
 MANY = np.linspace(0.0, 1.0, N_POINTS + 1)

@@ -65,7 +65,7 @@ def test_a_page_says_the_headline_first_and_everything_else_after(audited, page)
         "The model, and how it was found",
         "'operator' has one value, 'Ann'",
         "How to go on",
-        "ub.maximize(measure",
+        "audit.study(file=",
         "Limits",
     ]
     for words in order:
@@ -109,9 +109,8 @@ def test_without_matplotlib_the_page_has_its_own_figure_and_says_what_is_missing
     assert 'pip install "unbribable[plot]"' in reader.text
 
 
-@pytest.mark.parametrize("d", [1, 2])
-def test_arrays_have_a_page_too(d):
-    X = [[(7 * k * (j + 1)) % 31 / 31 for j in range(d)] for k in range(40)]
+def test_arrays_have_a_page_too():
+    X = [[7 * k % 31 / 31, 14 * k % 31 / 31] for k in range(40)]
     y = [sum(x) for x in X]
     y[3] += 40.0
     text = Reader(ub.audit(X, y).to_html()).text

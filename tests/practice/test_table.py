@@ -96,7 +96,7 @@ def test_a_space_chooses_the_columns_and_their_bounds(tmp_path):
     with pytest.raises(ValueError, match="space must be one of the columns"):
         table(tmp_path, text, space={"pressure": (0.0, 1.0)})
     found = table(tmp_path, text, space=space)
-    assert found.points == ({"temp [C]": 1.0, "k": "1"}, {"temp [C]": 3.0, "k": "2"})
+    assert found.points == ({"temp": 1.0, "k": "1"}, {"temp": 3.0, "k": "2"})
     assert found.notes == ("Columns left out, since the space does not name them: b.",)
 
 

@@ -3,6 +3,8 @@
 import os
 from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 import numpy as np
@@ -13,11 +15,11 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.files import written
 from unbribable.practice.advice import price
-from unbribable.practice.engine import Engine
 from unbribable.practice.optuna_table import is_optuna_study, read_optuna
-from unbribable.practice.plan import Plan, Settings, with_settings
+from unbribable.practice.plan import Settings, with_settings
 from unbribable.practice.proof import Proof, prove
 from unbribable.practice.result import Result, Trial, plain
+from unbribable.practice.study import Study
 from unbribable.practice.table import Table, ranges, read_table
 
 N_LEAST = 3
@@ -84,18 +86,15 @@ def audit(
     else:
         is_selected = False
         table = read_table(points, y, space, target=target, ignore=ignore)
-    engine = Engine(table.space.domain, Plan.of(1, settings, direction or "maximize"), seed)
-    trials = []
-    for t, (point, value) in enumerate(zip(table.points, table.y, strict=True), 1):
-        x = engine.x_of(engine.u_of(table.space.given(point)))
-        error = "no reading" if value is None else None
-        trials.append(Trial(t, x, table.space.shown(x), value, engine.drawn(t), True, error))
-        if value is None and is_selected:
-            engine.lose(t, x, because_of_value=True)
-        else:
-            trials[-1].tell(engine)
+    study = Study(table.space, direction=direction or "maximize", seed=seed, **settings)
+    for point, value in zip(table.points, table.y, strict=True):
+        study.tell(point, value)
+    result = study.result()
+    for trial in result.trials if is_selected else ():
+        if trial.y is None:
+            result.engine.lose(trial.t, trial.x, because_of_value=True)
     name = str(points) if isinstance(points, str | os.PathLike) else ""
-    return Audit(Result(table.space, engine, trials), table, name)
+    return Audit(result, table, name)
 
 
 class Audit:
@@ -198,10 +197,41 @@ class Audit:
         """
         return price(self.result.engine, eps)
 
+    def study(self, *, file: str | os.PathLike[str] | None = None) -> Study:
+        """A study that goes on from these readings: `ask` where to measure next, and `tell` it.
+
+        Args:
+            file: Where to keep it, as in `Study`. If it exists, it must hold these readings, and the
+                study goes on from where it was. None: in memory.
+
+        Raises:
+            ValueError: The file holds something else.
+            OSError: It cannot be written.
+        """
+        if file is None:
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / "study.json"
+                self.result.save(path)
+                return Study.load(path)
+        if not Path(file).exists():
+            self.result.save(file)
+        plan, trials = self.result.engine.plan, self.result.trials
+        settings: Any = {name: getattr(plan, name) for name in Settings.__annotations__}
+        study = Study(self.result.space, direction=plan.direction, file=file, **settings)
+        held = study.trials[: len(trials)]
+        if [(each.x.tolist(), each.y) for each in held] != [
+            (each.x.tolist(), each.y) for each in trials
+        ]:
+            study.close()
+            raise ValueError(
+                f"file must be new or hold a study of these readings, got {file}, which holds others"
+            )
+        return study
+
     @property
-    def readings(self) -> list[tuple[Any, float]]:
-        """Points and what was read there, to go on with: the `initial=` of `maximize`."""
-        return [(trial.params, trial.y) for trial in self.result.trials if trial.y is not None]
+    def assumptions(self) -> str:
+        """The model that guarantees and proofs rest on, in words, and how it was found."""
+        return self.result.assumptions
 
     def label(self, t: int) -> str:
         """Where reading t stands, in words."""
@@ -265,7 +295,7 @@ class Audit:
             "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
             "price": self.price().to_dict(),
             "parameters": ranges(self.result.space),
-            "assumptions": self.result.assumptions,
+            "assumptions": self.assumptions,
             "notes": list(self.notes),
         }
 

@@ -52,7 +52,7 @@ _STYLE = """
 .audit th:last-child,.audit td:last-child{padding-right:0}
 .audit thead th{border-bottom:1px solid var(--ink);font-weight:600}
 .audit tbody tr+tr>*{border-top:1px solid var(--rule)}
-.audit tbody th{font-weight:500}
+.audit tbody th{font-weight:500;white-space:nowrap}
 .audit .wide{overflow-x:auto}
 .audit figure{margin:1rem 0}
 .audit figcaption{font-size:.9rem;color:var(--soft);margin-top:.35rem}
@@ -131,7 +131,7 @@ def _suspects(audit: "Audit") -> Iterable[str]:
         names = list(audit.result.space.params(audit.suspects[0].x) or {})
         is_split = 0 < len(names) <= N_COLUMNS
         head = [
-            "which",
+            "reading",
             *(names if is_split else ["where"]),
             "read",
             "expected",
@@ -190,7 +190,10 @@ def _answers(audit: "Audit") -> Iterable[str]:
         yield f"<p>{escape(WIDE)}</p>"
     yield f'<p class="soft">{escape(best.guarantee)}</p>'
     yield "<h2>What it would take to change the answer</h2>"
-    yield f"<p>{escape(audit.price().words)}</p>"
+    price = audit.price()
+    yield f"<p>{escape(price.words)}</p>"
+    if price.value is None and price.least_eps:
+        yield f"<p>{escape(audit.price(1.5 * price.least_eps).sentence)}</p>"
 
 
 def _lying(audit: "Audit") -> Iterable[str]:
@@ -244,20 +247,22 @@ def _model(audit: "Audit") -> Iterable[str]:
     yield _posterior(audit)
     yield (
         '<details class="soft"><summary>What the guarantees rest on</summary><p>'
-        f"{escape(audit.result.assumptions)}</p></details>"
+        f"{escape(audit.assumptions)}</p></details>"
     )
 
 
 def _way_on(audit: "Audit") -> Iterable[str]:
     yield "<h2>How to go on</h2>"
-    yield "<p>Measure the suspicious points again, or let the next ones be chosen from here:</p>"
+    yield "<p>Measure the suspicious points again, or let a study choose the next ones from here:</p>"
     source = repr(Path(audit.name).name) if audit.name else "..."
     goal = "" if audit.result.engine.plan.sign > 0.0 else ', direction="minimize"'
     code = (
         "import unbribable as ub\n\n"
         f"audit = ub.audit({source}, target={audit.target!r}{goal})\n"
-        "space, readings = audit.result.space, audit.readings\n"
-        f"ub.maximize(measure, space, n_rounds=10, initial=readings{goal})  # measure: your instrument"
+        'study = audit.study(file="study.json")\n'
+        "query = study.ask()             # query.params: where to measure next\n"
+        "study.tell(query, 0.93)         # what you read there\n"
+        "print(study.recommend())"
     )
     yield f"<pre>{escape(code)}</pre>"
 
@@ -308,7 +313,7 @@ def _near(mean: float, sd: float) -> str:
 
 def _moved(engine: Engine, space: Space, x: Floats) -> dict[str, float]:
     """Name -> by how much the estimate changes along that parameter, the others as at x."""
-    u = engine.judge().candidates.coordinates_of(x)
+    u = engine.u_of(x)
     moved = {}
     for axis in axes_of(space, N_ALONG):
         U = np.repeat(u[None], len(axis.values), axis=0)

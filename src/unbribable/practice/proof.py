@@ -29,7 +29,7 @@ class Proof:
     lies: dict[int, float]
     """Reading -> its lie is at least that, in absolute value, for those of which that is more than 0."""
     lies_within: dict[int, float]
-    """The same if lies total at most C; empty where no C was given."""
+    """The same if lies total at most C; empty where no C was given, or one that is below `total`."""
     C: float
     """The total that was given; math.inf if none."""
     is_refuted: bool
@@ -46,18 +46,15 @@ class Proof:
         """The total in a sentence, with what it rests on."""
         model = "the fitted model" if self.is_fitted else "what is assumed"
         if self.is_refuted:
-            within = "" if math.isinf(self.C) else f" that total at most {self.C:.4g}"
-            return (
-                f"No lies{within} explain these readings: {model} is wrong (noise, smoothness, range"
-                f"{', or the total of lies' if within else ''})."
-            )
+            return f"No lies explain these readings: {model} is wrong (noise, smoothness or range)."
         if self.total == 0.0:
             return (
                 "Nothing proves that anybody lied. Lies of less than about "
                 f"{NOTICED * self.noise_std:.3g} each ({NOTICED:g} times the noise) would not show."
             )
+        more = "" if self.total <= self.C else f", more than the {self.C:.4g} that was stated"
         return (
-            f"These readings cannot be explained without lies totalling at least {self.total:.4g} "
+            f"These readings cannot be explained without lies totalling at least {self.total:.4g}{more} "
             f"(with probability at least {self.probability:.4g}, if {model} is right)."
         )
 
@@ -93,30 +90,31 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     points, rows = np.unique([each.u for each in engine.told], axis=0, return_inverse=True)
     y = np.array([units.to_model(each.y) for each in engine.told])
     number = np.array([each.t for each in engine.told])
-    is_selected = any(engine.lost.values())
+    is_selected = any(engine.lost.values()) or not all(engine.retracted.values())
     least = LeastCorruption(
         points,
         rows.reshape(-1),
         y,
         assumptions,
         number=number if is_selected else None,
-        n_told=max([*engine.lost, int(number.max())]) if is_selected else None,
+        n_told=max([*engine.lost, *engine.retracted, int(number.max())]) if is_selected else None,
         is_selected=is_selected,
     )
     amounts = [a for a in (plan.corruption, plan.known_or_zero) if isinstance(a, int | float)]
     C = float(amounts[0]) if amounts else math.inf
-    found = least.explain(C / units.scale)
-    place = {int(t): i for i, t in enumerate(number)}
-    lies: dict[float, dict[int, float]] = {}
+    found = least.explain()
+    total, place = units.scale * found.total, {int(t): i for i, t in enumerate(number)}
     asked = [] if found.is_refuted else doubted[: min(N_ASKED, WORK // len(y))]
-    for within in dict.fromkeys([math.inf, C]):
+
+    def certain(within: float) -> dict[int, float]:
         sizes = {t: units.scale * least.certain_lie(place[t], within / units.scale) for t in asked}
-        lies[within] = {t: size for t, size in sizes.items() if size > 0.0}
+        return {t: size for t, size in sizes.items() if size > 0.0}
+
     return Proof(
-        total=units.scale * found.total,
+        total=total,
         asked=tuple(asked),
-        lies=lies[math.inf],
-        lies_within={} if math.isinf(C) else lies[C],
+        lies=certain(math.inf),
+        lies_within=certain(C) if total <= C < math.inf else {},
         C=C,
         is_refuted=found.is_refuted,
         is_fitted=bool(plan.fitted),

@@ -25,6 +25,8 @@ from unbribable.practice.space import Space
 if TYPE_CHECKING:
     import pandas
 
+    from unbribable.practice.audit import Audit
+
 
 @with_settings
 class Study:
@@ -221,6 +223,12 @@ class Study:
     def result(self) -> Result:
         """Everything so far, as `maximize` returns it: it stays as it is while the study goes on."""
         return self._log.result(anew=True)
+
+    def audit(self) -> "Audit":
+        """What the readings so far say about each other: lies, proofs, and a page to show."""
+        from unbribable.practice.audit import Audit
+
+        return Audit(self.result())
 
     def to_dataframe(self) -> "pandas.DataFrame":
         """A row for each round told: its parameters, the reading, and how suspicious that is."""

@@ -71,8 +71,8 @@ def read_table(
     given = None if space is None else Space.of(space)
     notes: list[str] = []
     if isinstance(source, str | os.PathLike):
-        names, rows, labels = read_csv(Path(source), notes)
-        columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+        names, lines, labels = read_csv(Path(source), notes)
+        columns = {name: [line[k] for line in lines] for k, name in enumerate(names)}
     else:
         found = _columns(source, given)
         if found is None:
@@ -81,12 +81,12 @@ def read_table(
     if y is not None:
         if target is not None:
             raise ValueError(f"target must be left out where y is given, got target={target!r}")
-        values = list(y)
-        if len(values) != len(labels):
-            raise ValueError(f"y must have one reading per row, {len(labels)}, got {len(values)}")
+        told = list(y)
+        if len(told) != len(labels):
+            raise ValueError(f"y must have one reading per row, {len(labels)}, got {len(told)}")
         target = str(getattr(y, "name", None) or "y")
         columns = {name: cells for name, cells in columns.items() if name != target}
-        columns[target] = values
+        columns[target] = told
     elif target is None:
         raise ValueError(f"target must name the column that was read, one of {[*columns]}, got none")
     target = _named("target", target, columns)
@@ -99,36 +99,20 @@ def read_table(
         raise ValueError(
             "space of a table must have names, a dict from column to bounds, got one without"
         )
-    found_columns = [Column.of(name, cells, labels) for name, cells in columns.items()]
-    dimensions = (
-        _guessed(found_columns, notes) if given is None else _chosen(found_columns, given, notes)
-    )
-    return _table(found_columns, dimensions, readings, labels, target, notes)
-
-
-def _table(
-    columns: Sequence[Column],
-    dimensions: Mapping[str, Dimension],
-    readings: Sequence[float | None],
-    labels: Sequence[str],
-    target: str,
-    notes: list[str],
-) -> Table:
-    values = {
-        each.name: each.values(dimensions[each.name]) for each in columns if each.name in dimensions
-    }
-    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-    kept = []
+    if given is None:
+        every = [Column.of(name, cells, labels) for name, cells in columns.items()]
+        parameters = _guessed(every, notes)
+    else:
+        parameters = _chosen(columns, labels, given, notes)
+    values = {name: column.values(dimension) for name, (column, dimension) in parameters.items()}
     for name, cells in values.items():
         empty = [label for label, cell in zip(labels, cells, strict=True) if cell is None]
         if empty:
             notes.append(f"Left out, since {name!r} is missing: {some(empty)}.")
-    for k, row in enumerate(rows):
-        if None not in row.values():
-            kept.append(k)
-    space = Space.of({name: dimensions[name] for name in dimensions})
+    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+    kept = [k for k, row in enumerate(rows) if None not in row.values()]
     return Table(
-        space,
+        Space.of({name: dimension for name, (_, dimension) in parameters.items()}),
         tuple(rows[k] for k in kept),
         _checked([readings[k] for k in kept], [labels[k] for k in kept], target, notes),
         tuple(labels[k] for k in kept),
@@ -152,16 +136,16 @@ def _checked(
 # --- which columns are parameters ------------------------------------------------------------------
 
 
-def _guessed(columns: Sequence[Column], notes: list[str]) -> dict[str, Dimension]:
-    """The columns that can be parameters; notes about the others."""
-    found: dict[str, Dimension] = {}
+def _guessed(columns: Sequence[Column], notes: list[str]) -> dict[str, tuple[Column, Dimension]]:
+    """The columns that can be parameters, by name; notes about the others."""
+    found: dict[str, tuple[Column, Dimension]] = {}
     left_out: dict[str, str] = {}
     for column in columns:
         dimension = column.dimension()
         if isinstance(dimension, str):
             left_out[column.name] = dimension
         else:
-            found[column.name] = dimension
+            found[column.name] = (column, dimension)
     counters = [column.name for column in columns if column.is_counter and column.name in found]
     if len(counters) < len(found):  # one that is alone may be a sweep
         for name in counters:
@@ -176,15 +160,16 @@ def _guessed(columns: Sequence[Column], notes: list[str]) -> dict[str, Dimension
     return found
 
 
-def _chosen(columns: Sequence[Column], space: Space, notes: list[str]) -> dict[str, Dimension]:
-    """The columns that the space names."""
+def _chosen(
+    columns: Mapping[str, Sequence[Any]], labels: Sequence[str], space: Space, notes: list[str]
+) -> dict[str, tuple[Column, Dimension]]:
+    """The columns that the space names, under the names it gives them."""
     assert space.encoding is not None
-    by_name = {column.name: column for column in columns}
-    found = {
-        _named("space", name, by_name): dimension
-        for name, dimension in space.encoding.dimensions.items()
-    }
-    others = [name for name in by_name if name not in found]
+    headers = {name: _named("space", name, columns) for name in space.encoding.names}
+    found = {}
+    for name, dimension in space.encoding.dimensions.items():
+        found[name] = (Column.of(name, columns[headers[name]], labels), dimension)
+    others = [name for name in columns if name not in headers.values()]
     if others:
         notes.append(f"Columns left out, since the space does not name them: {some(others)}.")
     return found
