@@ -14,7 +14,6 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.audit import Audit
 from unbribable.practice.engine import Engine
 from unbribable.practice.given import pairs, reading_or_none
 from unbribable.practice.logbook import Logbook
@@ -215,10 +214,6 @@ class Study:
         with self._log.looking() as engine:
             _with_reading(engine)
             return self._log.result().price(eps)
-
-    def audit(self) -> Audit:
-        """The readings so far looked over: which look false, how much lying there must have been."""
-        return Audit(self.result())
 
     def result(self) -> Result:
         """Everything so far, as `maximize` returns it: it stays as it is while the study goes on."""
