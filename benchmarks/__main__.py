@@ -112,23 +112,33 @@ def robust() -> str:
 
 
 def long_runs() -> str:
-    """20 000 rounds on 100 candidates, default widths."""
+    """20 000 rounds on 100 candidates, default widths; all learners in turns of 500 rounds."""
     problem = Problem(100)
     T, C = 20_000, 50.0
     domain, assumptions = problem.domain, problem.assumptions
-    learners: dict[str, Callable[[], Algorithm]] = {
-        "GPUCB": lambda: ub.GPUCB(domain, assumptions),
-        "RobustGPUCB": lambda: ub.RobustGPUCB(domain, assumptions, C=C),
-        "FastSlowGPUCB": lambda: ub.FastSlowGPUCB(domain, assumptions, C=C, seed=0),
-        "LayeredGPUCB": lambda: ub.LayeredGPUCB(domain, assumptions, T=T, seed=0),
-    }
-    times = {name: seconds(lambda new=new: problem.play(new(), T)) for name, new in learners.items()}
+    learners: dict[str, tuple[Algorithm, str, float]] = {  # and its target: at most so many times whom
+        "GPUCB": (ub.GPUCB(domain, assumptions), "GPUCB", 3.0),
+        "RobustGPUCB": (ub.RobustGPUCB(domain, assumptions, C=C), "GPUCB", 3.0),
+        "FastSlowGPUCB": (ub.FastSlowGPUCB(domain, assumptions, C=C, seed=0), "GPUCB", 3.0),
+        "LayeredGPUCB, with_all=False": (
+            ub.LayeredGPUCB(domain, assumptions, T=T, seed=0, with_all=False), "GPUCB", 3.0
+        ),
+        "LayeredGPUCB, with_all=True": (
+            ub.LayeredGPUCB(domain, assumptions, T=T, seed=0, with_all=True), "RobustGPUCB", 2.5
+        ),
+        "LadderGPUCB": (ub.LadderGPUCB(domain, assumptions), "RobustGPUCB", 2.5),
+    }  # fmt: skip
+    times = dict.fromkeys(learners, 0.0)
+    for start in range(0, T, 500):
+        for name, (learner, _, _) in learners.items():
+            times[name] += seconds(partial(problem.play, learner, start + 500, start=start))
     rows: list[Row] = [
         (name, f"{time:.1f} s", f"{time / T * 1e6:.0f} us", f"{time / times['GPUCB']:.1f}x",
-         verdict(time / times["GPUCB"], 3.0, at_most=True))
-        for name, time in times.items()
+         f"{time / times['RobustGPUCB']:.1f}x",
+         f"{verdict(time / times[other], target, at_most=True)} (to {other})")
+        for (name, (_, other, target)), time in zip(learners.items(), times.values(), strict=True)
     ]  # fmt: skip
-    header = ("learner", "time", "a round", "to GP-UCB", "target")
+    header = ("learner", "time", "a round", "to GP-UCB", "to RobustGPUCB", "target")
     return f"## {T} rounds on 100 candidates, default widths, C = {C:g}\n\n" + table(header, rows)
 
 
