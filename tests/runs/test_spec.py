@@ -204,7 +204,7 @@ def test_all_experiments_are_there():
     names = {path.stem for path in EXPERIMENTS}
     assert names >= {
         "attacks", "figure1", "known_or_zero", "lower_bound", "rgp_pe", "rgp_pe_smooth", "unknown_c",
-        "wrong_c", "frontier_smooth", "frontier_attacks", "p1", "p2", "p4",
+        "wrong_c", "frontier_smooth", "frontier_attacks", "p1", "p2", "p4", "p5", "p6",
     }  # fmt: skip
 
 

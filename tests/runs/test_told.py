@@ -98,6 +98,11 @@ def test_a_player_is_told_no_c_where_the_spec_says_so() -> None:
     (run,) = runs(algorithms=[table])
     assert "C" not in run.game["algorithm"]
     assert pytest.approx(12**0.5) == build_game(run.game)[0].C
+    layered = {"kind": "LayeredGPUCB", "with_all": True}
+    assert "C" not in runs(algorithms=[layered])[0].game["algorithm"]
+    told = runs(algorithms=[{**layered, "knows_C": True, "C_factor": 0.8}])[0].game
+    assert told["algorithm"]["C"] == 8.0
+    assert build_game(told)[0].C == 8.0
     with pytest.raises(ValueError, match="GPUCB takes no C, got true"):
         runs(algorithms=[{"kind": "GPUCB", "knows_C": True}])
 

@@ -22,8 +22,8 @@ players of a seed meet the same function, noise and attack; parameters were chos
 
 In the tables of regret: mean cumulative regret ± standard error over seeds. *told*: what a player knows
 about the lies. **Bold**: nobody who is told the same beats it; a difference counts if the 95 % bootstrap
-interval over paired seeds excludes 0. †: a promise was broken, that is, the Clopper-Pearson interval of
-its coverage lies below what was promised.
+interval over paired seeds, three at least, excludes 0. †: a promise was broken, that is, the
+Clopper-Pearson interval of its coverage lies below what was promised.
 """
 
 

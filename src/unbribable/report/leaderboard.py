@@ -19,6 +19,8 @@ OURS = (
 CLASSES = ("C", "C or 0", "that there are lies", "the number of lies", "nothing")
 """What a player is told about the lies: one block of rows each."""
 NO_PROMISE = "none"
+MIN_SEEDS = 3
+"""Two seeds agree by chance too often to call anything a difference."""
 _WITHOUT_C = ("LayeredGPUCB", "LadderGPUCB")
 
 
@@ -149,7 +151,7 @@ def beats(one: Row, other: Row, setting: Setting) -> bool:
     games = [{o.seed: float(o.regret[-1]) for o in row.cells[setting]} for row in (one, other)]
     both = [seed for seed in games[0] if seed in games[1]]
     differences = [games[0][seed] - games[1][seed] for seed in both]
-    return len(both) > 1 and numbers.bootstrap(differences)[1] < 0.0
+    return len(both) >= MIN_SEEDS and numbers.bootstrap(differences)[1] < 0.0
 
 
 def slope(row: Row, setting: Setting) -> float:
