@@ -32,5 +32,5 @@ study.optimize(objective, n_trials=20)
 
 best = sampler.recommend(study)
 print(f"{len(study.trials)} trials; Optuna's best: {study.best_params}, value {study.best_value:.4g}")
-print(f"recommended: {best.params}, between {best.lower:.4g} and {best.upper:.4g}")
+print(f"recommended: {best.params}, expected {best.estimate:.4g} +- {best.estimate_sd:.2g}")
 print("suspicious trials:", [found.number for found in sampler.suspects(study, flagged_only=True)])

@@ -37,7 +37,7 @@ search.fit(X[:600], y[:600])
 
 best = sampler.recommend(study)
 print("believing every score:", study.best_params, f"score {study.best_value:.3f}")
-print("recommended:", best.params, f"between {best.lower:.3f} and {best.upper:.3f}")
+print("recommended:", best.params, f"expected {best.estimate:.3f} +- {best.estimate_sd:.3f}")
 print("suspicious trials:", [found.number for found in sampler.suspects(study, flagged_only=True)])
 for name, params in (("believing", study.best_params), ("recommended", best.params)):
     model = SVC(**params).fit(X[:600], y[:600])

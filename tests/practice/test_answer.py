@@ -19,9 +19,9 @@ def furnace(params: dict[str, Any]) -> float:
     return 1.0 - ((params["temp"] - 400.0) / 200.0) ** 2 - 0.5 * (params["gas"] == "Ar")
 
 
-def lying(rate: float) -> Any:
+def lying(rate: float, seed: Any = 0) -> Any:
     """A function of two coordinates whose readings are stuck at 4 now and then."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
 
     def f(x: Any) -> float:
         lie = rng.random() < rate
@@ -90,6 +90,14 @@ def test_where_only_its_own_readings_speak_for_a_point_a_warning_says_so() -> No
     backed = ub.maximize(lambda x: 0.0, GRID, 9, initial=near, callbacks=stop, **words).at(len(near))
     assert backed.x.tolist() == pytest.approx([0.1], abs=0.06)
     assert backed.recommendation.caution == ""
+
+
+@pytest.mark.parametrize("seed", [0, 15])
+def test_after_few_rounds_an_estimate_is_right_or_doubted(seed: int) -> None:
+    """In both runs a lie was believed, at its own point alone."""
+    run = ub.maximize(lying(0.1, [5, seed]), [(0, 1), (0, 2)], n_rounds=20, seed=seed)
+    truth = np.sin(5 * run.x[0]) + np.cos(3 * run.x[1])
+    assert abs(run.estimate - truth) < 0.5 or run.recommendation.caution
 
 
 def test_a_named_space_speaks_in_names_everywhere(named: ub.Result) -> None:

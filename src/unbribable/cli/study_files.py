@@ -47,7 +47,8 @@ def list_(storage: Storage = DEFAULT) -> Answer:
             }
             for each in optuna.get_all_study_summaries(storage=opened, include_best_trial=False)
         ]
-    return Answer(rows, table(f"{len(rows)} studies in {shown(storage)}", rows))
+    n = "1 study" if len(rows) == 1 else f"{len(rows)} studies"
+    return Answer(rows, table(f"{n} in {shown(storage)}", rows))
 
 
 @partial(step, "import")
@@ -99,8 +100,8 @@ def import_(
             bar(k, len(new), "")
     n_failed = sum(trial.values is None for trial in new)
     n_there = len(found.points) - len(new)
-    words = f"imported {len(new) - n_failed} readings and {n_failed} failed rows into {study.study_name}"
-    words += f"; {n_there} rows were there already" if n_there else ""
+    words = f"imported into {study.study_name}: readings {len(new) - n_failed}, failed {n_failed}, "
+    words += f"there already {n_there}"
     data = {
         "imported": len(new) - n_failed,
         "failed": n_failed,

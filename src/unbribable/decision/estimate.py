@@ -11,7 +11,7 @@ from unbribable.decision.proposal import Reading
 from unbribable.decision.recommend import Recommendation, certified
 from unbribable.decision.suspects import NOISE_FLOOR, flagged, prior_var_of
 from unbribable.decision.units import Units
-from unbribable.model.checks import Bools, Floats
+from unbribable.model.checks import Floats
 from unbribable.model.solve import System
 from unbribable.theory.assumptions import Assumptions
 
@@ -47,10 +47,9 @@ class Estimate:
         self, readings: Sequence[Reading], assumed: Assumptions, prior_var: float | None = None
     ) -> None:
         self.readings = readings
-        points = np.array([each.u for each in readings])
         self._assumed = assumed
-        self._distinct, group = np.unique(points, axis=0, return_inverse=True)
-        self._group = group.reshape(-1)  # NumPy 2.0 gives a column
+        points, group = np.unique([each.u for each in readings], axis=0, return_inverse=True)
+        group = group.reshape(-1)  # NumPy 2.0 gives a column
         if prior_var is None:
             prior_var = prior_var_of(assumed.kernel, points, assumed.B, assumed.B0)
         self._prior_var = prior_var
@@ -58,38 +57,34 @@ class Estimate:
         weights = 1.0 / np.maximum(noise / prior_var, NOISE_FLOOR)
         y = np.array([each.y for each in readings])
         self.spread = float(np.ptp(y))
-        self._prec: Floats = np.bincount(self._group, weights).astype(np.float64, copy=False)
-        self._ybar = np.bincount(self._group, weights * y) / self._prec
+        prec: Floats = np.bincount(group, weights).astype(np.float64, copy=False)
+        self._ybar: Floats = np.bincount(group, weights * y) / prec
+        self._system = System(assumed.kernel, points, prec, assumed.lam)
 
     def at(self, U: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation at points as the kernel sees them, (k, d), in model units."""
-        return self._at(U, np.ones(len(self._prec), dtype=bool))
+        mean, var = self._system.at(U, self._ybar)
+        return mean, np.sqrt(self._prior_var * np.maximum(var, 0.0))
 
     def elsewhere(self, u: Floats) -> tuple[float, float]:
-        """Mean and standard deviation at u, (d,), by the readings of all other points."""
-        is_other: Bools = np.abs(self._distinct - u).max(axis=1) > 1e-9
-        mean, sd = self._at(u[None], is_other)
-        return float(mean[0]), float(sd[0])
+        """Mean and standard deviation at u, (d,), by the readings of all other points.
 
-    def _at(self, U: Floats, kept: Bools) -> tuple[Floats, Floats]:
-        kernel, scale = self._assumed.kernel, float(np.sqrt(self._prior_var))
-        if not kept.any():
-            return np.zeros(len(U)), scale * np.sqrt(kernel.diag(U))
-        system = System(kernel, self._distinct[kept], self._prec[kept], self._assumed.lam)
-        mean, var = system.at(U, self._ybar[kept])
-        return mean, scale * np.sqrt(np.maximum(var, 0.0))
+        The prior standard deviation is B0, whatever it is in `at`: what a lie makes of a point is not
+        typical of f.
+        """
+        others = [each for each in self.readings if np.abs(each.u - u).max() > 1e-9]
+        if not others:
+            return 0.0, self._assumed.B0
+        (mean,), (sd,) = Estimate(others, self._assumed).at(u[None])
+        return float(mean), float(sd)
 
 
 def recommend(algorithm: "Algorithm", units: Units, **chosen: Any) -> Recommendation:
     """`Algorithm.recommend`: what is certified, and what to expect by the assumed model."""
-    best, readings, assumed = (
-        certified(algorithm, units=units, **chosen),
-        algorithm.readings,
-        algorithm.assumptions,
-    )
-    if not readings:
+    best, assumed = certified(algorithm, units=units, **chosen), algorithm.assumptions
+    if not algorithm.readings:
         return best
-    estimate = Estimate(honest(readings, assumed), assumed)
+    estimate = Estimate(honest(algorithm.readings, assumed), assumed)
     return expected(best, estimate, algorithm.candidates.coordinates[best.index], units)
 
 
