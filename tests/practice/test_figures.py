@@ -344,6 +344,17 @@ def test_the_figures_of_a_line_can_be_read(line):
     assert "reading" not in legend_of(plot_posterior(line, trials=False))
 
 
+@pytest.mark.parametrize(("C", "is_drawn"), [(0.0, True), (100.0, False)])
+def test_an_interval_that_would_fill_the_axes_is_left_out(C, is_drawn):
+    assumed = ub.Assumptions(ub.Matern(2.5, 0.4), B=3.0, B0=3.0, noise_std=0.01, lam=0.01)
+    learner = ub.RobustGPUCB(ub.Grid(np.linspace(0.0, 1.0, 21)[:, None]), assumed, C=C)
+    for x in np.linspace(0.0, 1.0, 21):
+        learner.tell(x=[x], y=np.sin(5.0 * x))
+    figure = plot_posterior(learner)
+    assert any("interval," in label for label in legend_of(figure)) == is_drawn
+    assert "interval at the recommended point: [" in figure.legends[0].get_title().get_text()
+
+
 def test_the_figures_of_named_parameters_can_be_read(mixed):
     figure = plot_posterior(mixed)
     check_readable(figure)

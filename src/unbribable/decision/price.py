@@ -215,7 +215,7 @@ def _in_readings(value: float, spread: float) -> str:
         return ""
     n = value / spread
     if n < 1.5:
-        return f" (one reading off by {100.0 * n:.2g} % of the whole range)"
+        return f" (one reading off by {100.0 * n:.3g} % of the whole range)"
     return f" (about {n:.0f} readings off by the whole range)"
 
 

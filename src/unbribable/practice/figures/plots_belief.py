@@ -24,7 +24,8 @@ def plot_posterior(
 
     The estimate is the mean of a Gaussian process given the readings that do not look like lies, with
     two standard deviations: a picture without a guarantee. The interval around it is the guaranteed
-    one; where it leaves the axes it is cut there, and the legend says what it is at the point.
+    one; where it leaves the axes it is cut there, where it would fill them it is left out, and the
+    legend says what it is at the point.
 
     Args:
         result: A result, drawn in your units, or an algorithm, in the model's.
@@ -67,6 +68,8 @@ def _along(ax: "Axes", known: Belief, line: Section, limits: Limits, trials: boo
     )
     width = min(7.0, 70.0 / len(axis.values))
     for low, high, alpha, share, label in intervals:
+        if ((low < limits[0]) & (high > limits[1])).all():
+            continue  # it would fill the axes and say nothing
         style: dict[str, Any] = {"color": BLUE, "alpha": alpha, "label": label}
         if axis.is_points:
             ax.vlines(axis.values, low, high, linewidth=share * width, **style)
