@@ -6,7 +6,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -45,8 +46,6 @@ def serving(*words):
 @pytest.fixture
 def served():
     """Starts `unbribable page` with arguments, and ends it with the test."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
         yield lambda *words: stack.enter_context(serving(*words))
 
@@ -75,7 +74,7 @@ class Tabs:
         context = self._browser.new_context(viewport={"width": width, "height": height}, **words)
         self._contexts.append(context)
         page = context.new_page()
-        origin = address.split("/?")[0]
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
 
         def hear(message):
             if message.type in ("error", "warning"):

@@ -100,8 +100,11 @@ def test_a_strong_liar_sees_one_point_and_a_weak_one_the_proposal(served, tab):
     assert page.locator('[data-seat^="4-"]').count() == 2
     page.get_by_label("You see").select_option("strong")
     page.get_by_role("button", name="New game").click()
-    page.wait_for_function("document.querySelectorAll('[data-seat^=\"4-\"]').length === 1")
+    wait_for_round(page, 1)
     assert "threat=strong" in page.url
+    page.get_by_role("button", name="1 round").click()
+    wait_for_round(page, 2)
+    assert page.locator('[data-seat^="4-"]').count() == 1
 
 
 def test_an_address_that_holds_no_game_says_so(served, tab):

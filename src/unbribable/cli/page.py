@@ -4,18 +4,31 @@ import secrets
 import socket
 import sys
 import webbrowser
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unbribable.cli.door import Json, option, usage
 from unbribable.cli.show import print_json
+from unbribable.cli.storage import FORMS, database
+
+if TYPE_CHECKING:
+    from unbribable.web.source import Source
 
 HERE = "127.0.0.1"
 PORT = 8730
+TABLES = (".csv", ".tsv", ".txt")
+DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 def page(
+    what: Annotated[
+        str | None,
+        typer.Argument(help=f"A study's file, a CSV file, or a database: {FORMS}."),
+    ] = None,
     host: Annotated[str, option("Where to listen; other than 127.0.0.1, others can reach it.")] = HERE,
     port: Annotated[
         int | None, option("8730, or any that is free, if left out.", min=0, max=65535)
@@ -23,12 +36,14 @@ def page(
     browser: Annotated[bool, option("Open it in a browser, if this is a terminal.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Serve the page: be the liar in a game against the algorithms. Ctrl-C ends it.
+    """Serve the page: be the liar in a game, watch a study, audit a table. Ctrl-C ends it.
 
     \b
     Examples:
       unbribable page
-      unbribable page --port 9000 --no-browser
+      unbribable page study.json
+      unbribable page lab.db
+      unbribable page furnace.csv --no-browser
     """
     try:
         import uvicorn
@@ -39,28 +54,53 @@ def page(
             raise
         typer.echo(f'unbribable: the page needs {error.name}: pip install "unbribable[web]"', err=True)
         raise typer.Exit(1) from None
-    with usage():
-        listening = _listening(host, port)
-    token, port = secrets.token_urlsafe(24), int(listening.getsockname()[1])
-    names = {HERE, "localhost", host}
-    hosts = None if host in ("0.0.0.0", "::") else frozenset(f"{name}:{port}" for name in names)
-    address = f"http://{HERE if hosts is None else host}:{port}/?token={token}"
-    if as_json:
-        print_json({"address": address, "host": host, "port": port})
+    with _given(what) as words:
+        with usage():
+            listening = _listening(host, port)
+        token, port = secrets.token_urlsafe(24), int(listening.getsockname()[1])
+        names = {HERE, "localhost", host}
+        hosts = None if host in ("0.0.0.0", "::") else frozenset(f"{name}:{port}" for name in names)
+        view = {"source": "study", "table": "audit"}.get(next(iter(words), ""), "")
+        address = f"http://{HERE if hosts is None else host}:{port}/{view}?token={token}"
+        if as_json:
+            print_json({"address": address, "host": host, "port": port})
+        else:
+            typer.echo(f"{address}\nCtrl-C ends it.")
+            if browser and sys.stdout.isatty():
+                webbrowser.open(address)
+        sys.stdout.flush()
+        app = application(token, hosts, **words)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        except KeyboardInterrupt:  # the way to end it
+            pass
+        finally:
+            listening.close()
+
+
+@contextmanager
+def _given(what: str | None) -> Iterator[dict[str, Any]]:
+    """What the page is to show, opened: the studies of a file or of a database, or a table."""
+    from unbribable.web.source import StudyFile
+
+    if what is None:
+        yield {}
+    elif "://" in what or what.endswith(DATABASES):
+        with database(what) as opened:
+            yield {"source": _in_database(opened)}
     else:
-        typer.echo(f"{address}\nCtrl-C ends it.")
-        if browser and sys.stdout.isatty():
-            webbrowser.open(address)
-    sys.stdout.flush()
-    config = uvicorn.Config(
-        application(token, hosts), log_level="warning", access_log=False, timeout_graceful_shutdown=2
-    )
-    try:
-        uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:  # the way to end it
-        pass
-    finally:
-        listening.close()
+        with usage():
+            if not Path(what).is_file():
+                raise ValueError(f"what to show must be a file, or a database, {FORMS}, got {what!r}")
+            found = {"table": Path(what)} if what.endswith(TABLES) else {"source": StudyFile(what)}
+        yield found
+
+
+def _in_database(opened: Any) -> "Source":
+    from unbribable.cli.watched import StudiesInDatabase
+
+    return StudiesInDatabase(opened)
 
 
 def _listening(host: str, port: int | None) -> socket.socket:

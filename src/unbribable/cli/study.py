@@ -51,7 +51,7 @@ def step(name: str, command: Callable[..., Answer], **settings: Any) -> Callable
         **words: Any,
     ) -> Answer:
         with database(storage) as db:
-            return command(*_open(name, db, _secret(seed, seed_file)), **words)
+            return command(*open_study(name, db, _secret(seed, seed_file)), **words)
 
     whole = door(extended(opened, command, n_taken=2))
     return app.command(called, context_settings=settings)(whole)
@@ -260,7 +260,7 @@ def _amount(corruption: str | None) -> float | str | None:
         ) from None
 
 
-def _open(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Study, UnbribableSampler]":
+def open_study(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Study, UnbribableSampler]":
     """The study and the sampler it was created with."""
     import optuna
 

@@ -1,5 +1,7 @@
 """The page as a web application: three views, their data, and nothing loaded from elsewhere."""
 
+import asyncio
+import json
 import mimetypes
 import secrets
 from http import HTTPStatus
@@ -7,34 +9,84 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from unbribable.web.audits import MAX_BYTES, Audits, columns
 from unbribable.web.game import Tables
-from unbribable.web.guard import Guard, RefusedError, refusal
+from unbribable.web.guard import AUDITED, Guard, RefusedError, refusal
 from unbribable.web.moves import moves_of, setting_of
+from unbribable.web.source import Source
+from unbribable.web.watch import Watch
 
 STATIC = Path(__file__).parent / "static"
-VIEWS = {"/": "game.html"}
+VIEWS = {"/": "game.html", "/study": "study.html", "/audit": "audit.html"}
 """Path -> file."""
 
+UPLOAD_SECONDS = 20.0
+"""Time that an upload may take."""
 
-def page(token: str | None = None, hosts: frozenset[str] | None = None) -> Starlette:
+_ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox"
+"""What the page of an audit may do: show itself."""
+
+
+def page(
+    token: str | None = None,
+    hosts: frozenset[str] | None = None,
+    source: Source | None = None,
+    table: Path | None = None,
+) -> Starlette:
     """The application.
 
     Args:
         token: What everything that reads or writes a study asks for; a new one if None.
         hosts: The names by which it may be called, with the port; any if None.
+        source: The studies to watch, if any.
+        table: A CSV file to audit, if any.
     """
-    tables = Tables()
+    tables, audits, watch = Tables(), Audits(), None if source is None else Watch(source)
     files = {path.name: path.read_bytes() for path in STATIC.iterdir() if path.is_file()}
 
     def game(request: Request) -> Response:
         words = request.query_params
         setting = setting_of(words)
         return JSONResponse(tables.after(setting, moves_of(words.get("moves", ""), setting.rounds)))
+
+    def studies(request: Request) -> Response:
+        return JSONResponse({"names": [] if source is None else source.names()})
+
+    def study(request: Request) -> Response:
+        return JSONResponse(_watched(watch).look(request.query_params.get("name", "")))
+
+    async def retract(request: Request) -> Response:
+        data = json.loads(await _body(request, 10_000) or b"null")
+        if not isinstance(data, dict):
+            raise ValueError("a retraction must be a JSON object, got something else")
+        words = (data.get(key) for key in ("name", "t", "reason", "unrelated_to_value"))
+        await run_in_threadpool(_watched(watch).retract, *words)
+        return JSONResponse({"done": True})
+
+    def given(request: Request) -> Response:
+        if table is None:
+            return JSONResponse({"name": None})
+        return JSONResponse({"name": table.name, "text": table.read_text("utf-8", "replace")})
+
+    async def column_names(request: Request) -> Response:
+        name, content = request.query_params.get("name", ""), await _body(request, MAX_BYTES)
+        return JSONResponse({"columns": await run_in_threadpool(columns, name, content)})
+
+    async def audit(request: Request) -> Response:
+        words, content = request.query_params, await _body(request, MAX_BYTES)
+        name, target, direction = (words.get(key, "") for key in ("name", "target", "direction"))
+        key = await run_in_threadpool(audits.make, name, content, target, direction)
+        return JSONResponse({"address": f"{AUDITED}{key}"})
+
+    def audited(request: Request) -> Response:
+        text = audits.page(request.path_params["key"])
+        return Response(text, media_type="text/html", headers={"content-security-policy": _ALONE})
 
     def file(request: Request) -> Response:
         name = VIEWS.get(request.url.path) or request.path_params.get("name", "")
@@ -46,7 +98,14 @@ def page(token: str | None = None, hosts: frozenset[str] | None = None) -> Starl
         routes=[
             *(Route(path, file) for path in VIEWS),
             Route("/static/{name:path}", file),
+            Route(AUDITED + "{key}", audited),
             Route("/api/game", game),
+            Route("/api/studies", studies),
+            Route("/api/study", study),
+            Route("/api/retract", retract, methods=["POST"]),
+            Route("/api/table", given),
+            Route("/api/columns", column_names, methods=["POST"]),
+            Route("/api/audit", audit, methods=["POST"]),
         ],
         middleware=[
             Middleware(
@@ -56,8 +115,41 @@ def page(token: str | None = None, hosts: frozenset[str] | None = None) -> Starl
                 is_open=frozenset({"/api/game"}),
             )
         ],
-        exception_handlers={RefusedError: _refused, ValueError: _bad_value, 404: _unknown},
+        exception_handlers={
+            RefusedError: _refused,
+            ValueError: _bad_value,
+            RuntimeError: _in_the_way,
+            OSError: _in_the_way,
+            404: _unknown,
+        },
     )
+
+
+def _watched(watch: Watch | None) -> Watch:
+    if watch is None:
+        raise ValueError("there must be a study to watch, got none; start with `unbribable page FILE`")
+    return watch
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """What was sent, if it is not too much and comes in time."""
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(UPLOAD_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise RefusedError(
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                        f"what is sent must have at most {most} bytes, got more",
+                    )
+                parts.append(part)
+    except TimeoutError:
+        raise RefusedError(
+            HTTPStatus.REQUEST_TIMEOUT,
+            f"an upload must end within {UPLOAD_SECONDS:g} s, got a slower one",
+        ) from None
+    return b"".join(parts)
 
 
 def _refused(request: Request, error: Any) -> Response:
@@ -66,6 +158,11 @@ def _refused(request: Request, error: Any) -> Response:
 
 def _bad_value(request: Request, error: Exception) -> Response:
     return refusal(HTTPStatus.BAD_REQUEST, str(error))
+
+
+def _in_the_way(request: Request, error: Exception) -> Response:
+    """Such as a study that another process is using."""
+    return refusal(HTTPStatus.CONFLICT, str(error))
 
 
 def _unknown(request: Request, error: Exception) -> Response:

@@ -11,13 +11,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MAX_AT_ONCE = 8
 """Requests that may be worked on at once."""
 
+AUDITED = "/audited/"
+"""Where pages of audits are; their addresses cannot be guessed, so they need no token."""
+
 TOKEN = "x-token"
 """The header with the token. A page of another origin cannot send it without asking first."""
 
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
     ),
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -58,7 +62,9 @@ class Guard:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         self._n += 1
@@ -79,7 +85,7 @@ class Guard:
             )
         is_foreign = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
         if (origin is not None and origin != f"http://{host}") or (
-            is_foreign and path.startswith("/api")
+            is_foreign and path.startswith(("/api", AUDITED))
         ):
             raise RefusedError(
                 HTTPStatus.FORBIDDEN,

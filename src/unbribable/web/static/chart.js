@@ -39,18 +39,19 @@ export function short(value, digits = 3) {
 }
 
 /** An empty chart: {root, plot, x, y, width, height}. `x` and `y` map values to pixels. */
-export function chart({ label, xs, ys, xName, yName, width = 400, height = 260, log = false }) {
+export function chart({ label, xs, ys, xName, yName, width = 400, height = 260, optionsX = null, optionsY = null }) {
   const [left, right, top, bottom] = [44, 10, 10, 36];
   const x = (value) => left + ((value - xs[0]) / (xs[1] - xs[0] || 1)) * (width - left - right);
   const y = (value) => height - bottom - ((value - ys[0]) / (ys[1] - ys[0] || 1)) * (height - top - bottom);
   const root = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
-  for (const value of ticks(ys[0], ys[1])) {
+  const marks = (range, options) => (options ? options.map((option, k) => [k, option]) : ticks(...range).map((value) => [value, short(value)]));
+  for (const [value, words] of marks(ys, optionsY)) {
     root.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
-    root.append(draw("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
+    root.append(draw("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, words));
   }
-  for (const value of ticks(xs[0], xs[1])) {
+  for (const [value, words] of marks(xs, optionsX)) {
     root.append(draw("line", { class: "axis", x1: x(value), x2: x(value), y1: y(ys[0]), y2: y(ys[0]) + 4 }));
-    root.append(draw("text", { x: x(value), y: height - bottom + 16, "text-anchor": "middle" }, short(value)));
+    root.append(draw("text", { x: x(value), y: height - bottom + 16, "text-anchor": "middle" }, words));
   }
   root.append(draw("line", { class: "axis", x1: left, x2: width - right, y1: y(ys[0]), y2: y(ys[0]) }));
   root.append(draw("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, xName));

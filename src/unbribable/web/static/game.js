@@ -1,9 +1,9 @@
 // Be the liar: the address holds the game, the server replays it, this file shows it and takes the next move.
+import { byId, say, token } from "/static/common.js";
 import { between, chart, cross, draw, make, path, short, star } from "/static/chart.js";
 
 const DASHES = ["", "7 3", "7 2 1.5 2", "2 2.5", "9 2 2 2 2 2"];
 const NEAR = 0.06; // how far a lie to one learner is told to the others
-const byId = (id) => document.getElementById(id);
 
 let game = null; // the position as the server sent it
 let moves = ""; // of this position, as in the address
@@ -14,7 +14,8 @@ let isBusy = false;
 
 function address(setting, played) {
   const words = ["seed", "threat", "budget", "rounds"].map((key) => `${key}=${encodeURIComponent(setting[key])}`);
-  return `?${words.join("&")}${played ? `&moves=${played}` : ""}`;
+  const kept = token ? [`token=${token}`] : [];
+  return `?${[...kept, ...words].join("&")}${played ? `&moves=${played}` : ""}`;
 }
 
 async function load({ isNew = false } = {}) {
@@ -58,11 +59,6 @@ function merged(played) {
 
 function tell() {
   play(lies.map((own) => own.map((lie) => lie || "").join("~")).join("_"));
-}
-
-function say(words, isBad = false) {
-  byId("status").textContent = words;
-  byId("status").classList.toggle("bad", isBad);
 }
 
 // --- showing a position --------------------------------------------------------------------------

@@ -1,0 +1,61 @@
+// Audit: a file is dropped, its columns are asked for, and the page of the audit is shown and saved.
+import { ask, byId, say } from "/static/common.js";
+import { make } from "/static/chart.js";
+
+const MOST = 5_000_000; // bytes, as the server allows
+let file = null;
+
+async function take(chosen) {
+  for (const id of ["choices", "audit", "download"]) byId(id).hidden = true;
+  file = chosen;
+  if (!file) return;
+  if (file.size > MOST) {
+    say(`${file.name} must have at most ${MOST / 1e6} MB, got ${(file.size / 1e6).toFixed(1)} MB.`, true);
+    return;
+  }
+  say(`Reading ${file.name} …`);
+  try {
+    const { columns } = await ask("/api/columns", { name: file.name }, { method: "POST", body: file });
+    const target = byId("choices").elements.target;
+    target.replaceChildren(...columns.map((name) => make("option", { value: name }, name)));
+    target.value = columns.at(-1);
+    byId("choices").hidden = false;
+    say(`${file.name}: choose what was read.`);
+    target.focus();
+  } catch (error) {
+    say(`This file cannot be audited: ${error.message}`, true);
+  }
+}
+
+async function audit(event) {
+  event.preventDefault();
+  const button = byId("choices").querySelector("button");
+  const { target, direction } = Object.fromEntries(new FormData(byId("choices")));
+  button.disabled = true;
+  for (const id of ["audit", "download"]) byId(id).hidden = true;
+  say("Comparing every reading with all others …");
+  try {
+    const { address } = await ask("/api/audit", { name: file.name, target, direction }, { method: "POST", body: file });
+    byId("audit").src = address;
+    byId("save").href = address;
+    byId("save").download = `${file.name.replace(/\.\w+$/, "")}-audit.html`;
+    for (const id of ["audit", "download"]) byId(id).hidden = false;
+    say(`Audited ${target} of ${file.name}.`);
+  } catch (error) {
+    say(`This file cannot be audited: ${error.message}`, true);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+const drop = byId("drop");
+for (const name of ["dragenter", "dragover"]) {
+  drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
+}
+for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
+drop.addEventListener("drop", (event) => { event.preventDefault(); take(event.dataTransfer.files[0]); });
+byId("file").addEventListener("change", () => take(byId("file").files[0]));
+byId("choices").addEventListener("submit", audit);
+
+// A table that was named on the command line.
+ask("/api/table").then(({ name, text }) => { if (name) take(new File([text], name)); }, (error) => say(error.message, true));

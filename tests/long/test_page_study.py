@@ -1,0 +1,131 @@
+"""Watch a study in a real browser while another process tells readings, and take one out."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import optuna
+import pytest
+
+import unbribable as ub
+from unbribable.integrations.optuna_sampler import UnbribableSampler
+
+pytestmark = pytest.mark.long
+
+SPACE = {"power": optuna.distributions.FloatDistribution(0.0, 5.0)}
+TELLER = """
+import sys, optuna
+from unbribable.integrations.optuna_sampler import UnbribableSampler
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+study = optuna.load_study(study_name="laser", storage=sys.argv[1])
+study.sampler = UnbribableSampler.from_study(study)
+for k in range(5):
+    trial = study.ask(fixed_distributions=study.sampler.search_space)
+    study.tell(trial, -((trial.params["power"] - 3.0) ** 2))
+"""
+
+
+def value(power):
+    return -((power - 3.0) ** 2)
+
+
+@pytest.fixture
+def storage(tmp_path):
+    """A database with a study of twelve trials; the fifth is a lie."""
+    url = f"sqlite:///{tmp_path / 'lab.db'}"
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = UnbribableSampler(n_trials=30, search_space=SPACE, seed=987654321)
+    study = optuna.create_study(study_name="laser", storage=url, direction="maximize", sampler=sampler)
+    for k in range(12):
+        trial = study.ask(fixed_distributions=SPACE)
+        study.tell(trial, value(trial.params["power"]) + 15.0 * (k == 4))
+    return url
+
+
+def wait(page, words):
+    page.get_by_text(words).first.wait_for(timeout=60_000)
+
+
+def test_a_study_in_sqlite_is_watched_while_another_process_tells_readings(served, tab, storage):
+    page = tab(served(storage))
+    sent = []
+    page.on("response", lambda answer: sent.append(answer.text()))
+    wait(page, "12 readings")
+    wait(page, "Suspicious readings: 1")
+    assert "It looks false" in page.locator("#naive").inner_text()
+    assert page.locator("svg.chart").count() >= 2
+    command = [sys.executable, "-c", textwrap.dedent(TELLER), storage]
+    subprocess.run(command, check=True, timeout=300)
+    wait(page, "17 readings")
+    assert "power = " in page.locator("#robust .params").inner_text()
+    page.reload()
+    wait(page, "17 readings")
+    assert not any("987654321" in text for text in sent)
+
+
+def test_a_reading_is_taken_out_with_a_reason_and_the_page_says_what_that_does(served, tab, storage):
+    page = tab(served(storage))
+    page.get_by_role("button", name="Retract trial 4").click()
+    assert page.get_by_role("dialog").is_visible()
+    page.get_by_role("button", name="Retract the reading").click()
+    assert page.get_by_role("dialog").is_visible()  # no reason, no retraction
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Retract trial 4").click()
+    page.get_by_label("Why?").fill("it is far too high")
+    page.get_by_label("Yes, or I am not sure").check()
+    assert "nothing is guaranteed" in page.get_by_role("dialog").inner_text()
+    page.get_by_role("button", name="Retract the reading").click()
+    wait(page, "11 readings")
+    page.get_by_text("What is guaranteed").click()
+    assert "No guarantee" in page.locator("#basis").inner_text()
+    study = optuna.load_study(study_name="laser", storage=storage)
+    assert "it is far too high" in str(study._storage.get_study_system_attrs(study._study_id))
+
+
+def test_the_page_holds_5000_trials(served, tab, tmp_path):
+    rng, path = np.random.default_rng(0), tmp_path / "long.json"
+    space = np.linspace(0.0, 1.0, 200)[:, None]
+    assumptions = ub.Assumptions(ub.SquaredExponential(0.2), B=2.0, B0=1.0, noise_std=0.05)
+    points = space[rng.integers(0, 200, 5000)]
+    readings = np.sin(5.0 * points[:, 0]) + 0.05 * rng.standard_normal(5000)
+    readings[::500] += 1.0
+    study = ub.Study(
+        space,
+        initial=list(zip(points, readings.tolist(), strict=True)),
+        assumptions=assumptions,
+        corruption=20.0,
+    )
+    study.save(path)
+    page = tab(served(path))
+    page.get_by_text("5000 readings").wait_for(timeout=300_000)
+    seconds = page.evaluate(
+        """async () => {
+            const start = performance.now();
+            window.scrollTo(0, document.body.scrollHeight);
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            return (performance.now() - start) / 1000;
+        }"""
+    )
+    assert seconds < 2.0
+    assert page.evaluate("document.querySelectorAll('svg.chart *').length") < 5000
+
+
+def test_without_a_study_the_page_says_how_to_start(served, tab):
+    page = tab(served().replace("/?", "/study?"))
+    page.get_by_text("No study to watch").wait_for()
+
+
+def test_without_the_token_the_page_says_so_and_shows_nothing(served, tab, tmp_path):
+    ub.Study({"x": (0.0, 1.0)}, initial=[({"x": 0.5}, 1.0)]).save(tmp_path / "lab.json")
+    tab.refused = 1
+    page = tab(served(tmp_path / "lab.json").split("?")[0])
+    page.get_by_text("a token is needed").wait_for()
+    assert page.locator(".panel").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_the_study_is_not_wider_than_the_screen(served, tab, storage, scheme):
+    page = tab(served(storage), width=360, height=740, color_scheme=scheme)
+    wait(page, "12 readings")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -1,0 +1,175 @@
+"""Watch a study: everything it says, nothing of its seed, and no change without a reason and a token."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+import unbribable as ub
+from unbribable.practice.result import Result
+from unbribable.web.source import StudyFile
+from unbribable.web.watch import Watch
+from web.pages import client
+
+LIE = 5
+"""The round that is a lie."""
+
+
+def value(x):
+    return float(np.exp(-8.0 * (x - 0.7) ** 2))
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """A file with a study of twelve readings, one of them a lie."""
+    path = tmp_path_factory.mktemp("study") / "lab.json"
+    with ub.Study({"x": (0.0, 1.0)}, seed=123456789, file=path) as study:
+        for t, x in enumerate(np.linspace(0.0, 1.0, 12), 1):
+            study.tell({"x": x}, value(x) + 0.001 * (-1) ** t + 1.5 * (t == LIE))
+    return path
+
+
+@pytest.fixture
+def file(told, tmp_path):
+    """The same, to be changed."""
+    copy = tmp_path / "lab.json"
+    copy.write_bytes(told.read_bytes())
+    return copy
+
+
+def looked(browser, after=0):
+    """What the page shows once everything is worked out, and more than was known before."""
+    for _ in range(600):
+        answer = browser.get("/api/study", params={"name": "lab.json"})
+        assert answer.status_code == 200, answer.text
+        if answer.json()["number"] > after and not answer.json()["is_behind"]:
+            return answer.json()
+        time.sleep(0.02)
+    raise AssertionError("the study was not worked out in time")
+
+
+def test_a_watched_study_shows_both_answers_the_suspects_and_what_is_believed(file):
+    browser = client(source=StudyFile(file))
+    assert browser.get("/api/studies").json() == {"names": ["lab.json"]}
+    found = looked(browser)
+    assert found["t"] == list(range(1, 13))
+    assert found["flagged"] == [LIE]
+    assert found["naive"]["t"] == LIE
+    assert found["naive"]["is_flagged"]
+    assert abs(found["answer"]["params"]["x"] - 0.7) < 0.15
+    assert "standard deviations above" in " ".join(found["suspects"][0]["evidence"])
+    assert found["answer"]["price"]
+    (line,) = found["sections"]
+    assert line["axes"][0]["name"] == "x"
+    assert len(line["mean"]) == len(line["lower"]) == len(line["axes"][0]["values"])
+
+
+def test_neither_the_seed_nor_a_draw_is_ever_sent(file):
+    assert "123456789" in file.read_text()
+    browser = client(source=StudyFile(file))
+    sent = json.dumps(looked(browser)) + browser.get("/api/studies").text
+    assert "123456789" not in sent
+    assert not any(f'"{name}"' in sent for name in ("seed", "entropy", "instance", "drawn"))
+
+
+def test_readings_that_another_process_tells_appear(file):
+    browser = client(source=StudyFile(file))
+    before = looked(browser)
+    study = ub.Study.load(file)
+    study.tell({"x": 0.7}, value(0.7))
+    study.save(file)
+    assert looked(browser, before["number"])["t"][-1] == 13
+
+
+@pytest.mark.parametrize("is_unrelated", [True, False])
+def test_a_retraction_is_kept_with_its_reason_and_does_to_the_guarantee_what_was_said(
+    file, is_unrelated
+):
+    browser = client(source=StudyFile(file))
+    before = looked(browser)
+    sent = {"name": "lab.json", "t": LIE, "reason": "wrong sample", "unrelated_to_value": is_unrelated}
+    assert browser.post("/api/retract", json=sent).status_code == 200
+    after = looked(browser, before["number"])
+    assert LIE not in after["t"]
+    assert "wrong sample" in after["missing"][0]["error"]
+    assert (after["answer"]["regret_bound"] is not None) == is_unrelated
+
+
+BAD = {
+    "no reason": {"reason": " "},
+    "no words": {"reason": 5},
+    "long": {"reason": "x" * 1001},
+    "unknown round": {"t": 99},
+    "no round": {"t": "5"},
+    "no statement": {"unrelated_to_value": "yes"},
+    "another study": {"name": "other.json"},
+    "a path": {"name": "../lab.json"},
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_retraction_changes_nothing(file, case):
+    before = file.read_bytes()
+    sent = {"name": "lab.json", "t": LIE, "reason": "why", "unrelated_to_value": True, **BAD[case]}
+    answer = client(source=StudyFile(file)).post("/api/retract", json=sent)
+    assert answer.status_code in (400, 409)
+    assert " must be " in answer.json()["error"]
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b"x" * 20_000])
+def test_what_is_no_retraction_is_refused(file, body):
+    answer = client(source=StudyFile(file)).post("/api/retract", content=body)
+    assert answer.status_code in (400, 413)
+
+
+@pytest.mark.parametrize(
+    "headers", [{"x-token": ""}, {"x-token": "wrong"}, {"origin": "http://elsewhere.example"}]
+)
+def test_without_token_or_from_elsewhere_a_study_is_neither_read_nor_changed(file, headers):
+    browser, before = client(source=StudyFile(file)), file.read_bytes()
+    sent = {"name": "lab.json", "t": LIE, "reason": "why", "unrelated_to_value": True}
+    assert browser.get("/api/study?name=lab.json", headers=headers).status_code == 403
+    assert browser.get("/api/studies", headers=headers).status_code == 403
+    assert browser.post("/api/retract", json=sent, headers=headers).status_code == 403
+    assert file.read_bytes() == before
+
+
+def test_a_study_that_is_in_use_is_watched_but_not_changed(file):
+    browser = client(source=StudyFile(file))
+    sent = {"name": "lab.json", "t": LIE, "reason": "why", "unrelated_to_value": True}
+    with ub.Study({"x": (0.0, 1.0)}, file=file):
+        answer = browser.post("/api/retract", json=sent)
+        assert looked(browser)["t"][-1] == 12
+    assert answer.status_code == 409
+    assert "one run at a time" in answer.json()["error"]
+
+
+def test_a_file_that_is_gone_is_said_so_and_no_study_is_refused(file, tmp_path):
+    browser = client(source=StudyFile(file))
+    looked(browser)
+    file.unlink()
+    assert browser.get("/api/study?name=lab.json").status_code == 409
+    (tmp_path / "text.json").write_text("{}")
+    with pytest.raises(ValueError, match="must be a run saved"):
+        StudyFile(tmp_path / "text.json")
+    assert "there must be a study" in client().get("/api/study?name=x").json()["error"]
+
+
+def test_an_error_while_working_out_is_shown_instead_of_the_study(file):
+    watch = Watch(StudyFile(file))
+    file.write_text("{}")
+    for _ in range(200):
+        found = watch.look("lab.json")
+        if not found["is_behind"]:
+            break
+        time.sleep(0.01)
+    assert "must be a run saved" in found["error"]
+
+
+def test_what_is_shown_is_what_the_result_says(file):
+    found, result = looked(client(source=StudyFile(file))), Result.load(file)
+    assert found["answer"]["guarantee"] == result.guarantee
+    assert found["answer"]["estimate"] == result.estimate
+    assert found["answer"]["price"] == result.price().words
