@@ -79,7 +79,7 @@ def overdrawn(engine: Engine, best: Recommendation) -> str:
     """
     if len(engine.told) > N_DOUBTED:
         return ""
-    C = engine.fit().scale * getattr(engine.judge(), "C", 0.0)
+    C = engine.fit().scale * (getattr(engine.judge(), "C", None) or 0.0)
     if best.levels:
         C = next(level.C for level in best.levels if level.regret_bound is not None)
     off = sum(abs(suspect.residual) for suspect in _scored(engine) if suspect.is_flagged)
