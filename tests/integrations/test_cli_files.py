@@ -92,9 +92,9 @@ BAD = [
     (["1,250,N2,a,high"], "yield", "'yield [%]' must hold numbers, since it is the target, got 'high'"),
     (["1,250,N2,a,inf"], "yield", "'yield [%]' must hold numbers, since it is the target, got 'inf'"),
     (["1,250,N2,a,"], "yield", "a table must have at least one reading of 'yield [%]', got none"),
-    ([row(1), "1,900,N2,a,0.5"], "yield", "line 3: 'temp (C)' must be in [200.0, 500.0]"),
+    ([row(1), "1,900,N2,a,0.5"], "yield", "line 3: 'temp' must be in [200.0, 500.0]"),
     (["1,250,He,a,0.5"], "yield", "line 2: 'gas' must be"),
-    (["1,warm,N2,a,0.5"], "yield", "line 2: 'temp (C)' must be"),
+    (["1,warm,N2,a,0.5"], "yield", "line 2: 'temp' must be"),
     ([row(1), "2,250,N2"], "yield", "must have 5 cells, like its header, got 3 in line 3"),
     ([row(1)], "profit", "target must be one of the columns"),
 ]

@@ -28,7 +28,9 @@ def browser(tmp_path):
             sampler.start(study)
             for k in range(8 if name == NAME else 0):
                 trial = optuna.trial.create_trial(
-                    params={"power": 5.0 * k / 7.0}, distributions=SPACE, value=k * (6.0 - k) + 40.0 * (k == 3)
+                    params={"power": 5.0 * k / 7.0},
+                    distributions=SPACE,
+                    value=k * (6.0 - k) + 40.0 * (k == 3),
                 )
                 study.add_trial(trial)
         yield client(source=StudiesInDatabase(opened))

@@ -75,16 +75,13 @@ def import_(
     space = sampler.search_space
     assert space is not None  # every study of the command line has one
     found = read_table(file, space=Space(space).named(), target=target)
-    encoding = found.space.encoding
-    assert encoding is not None
-    columns = dict(zip(sorted(space), encoding.names, strict=True))
     there = Counter(
         _row(each) for each in study.get_trials(deepcopy=False) if IMPORTED in each.system_attrs
     )
     new = []
     for point, y, label in zip(found.points, found.y, found.labels, strict=True):
         trial = create_trial(
-            params={name: point[columns[name]] for name in space},
+            params=point,
             distributions=space,
             value=y,
             state=TrialState.FAIL if y is None else TrialState.COMPLETE,
