@@ -1,6 +1,6 @@
-"""Rivals on the protocol of few lies: their regret is what separate code of theirs had.
+"""Rivals on the protocol of few lies: their regret is what separate code found, on other seeds.
 
-Mean regret over 100 rounds in the units of the function itself, as simulated with other code and other seeds.
+Mean regret over 100 rounds, in the units of the function itself.
 """
 
 from dataclasses import replace
