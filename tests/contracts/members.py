@@ -11,6 +11,7 @@ from typing import Any
 
 import unbribable as ub
 from unbribable import rivals
+from unbribable.integrations.optuna_players import OptunaTPE
 
 KERNELS: dict[str, Callable[[int], Any]] = {
     "se": lambda d: ub.SquaredExponential(0.4),
@@ -101,6 +102,7 @@ RIVALS: dict[str, Member] = {
 PLAYERS = {
     **ALGORITHMS,
     **RIVALS,
+    "optuna-tpe": Member(OptunaTPE, "seed"),
     "epsilon-greedy": Member(EpsilonGreedy, "seed", epsilon=0.3),
     "own-random-search": Member(EpsilonGreedy, "seed", epsilon=1.0),
 }
