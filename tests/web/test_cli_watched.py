@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-optuna = pytest.importorskip("optuna")
+pytest.importorskip("optuna")
+
+import optuna
 
 from unbribable.cli.storage import database
 from unbribable.cli.watched import StudiesInDatabase
@@ -28,7 +30,9 @@ def browser(tmp_path):
             sampler.start(study)
             for k in range(8 if name == NAME else 0):
                 trial = optuna.trial.create_trial(
-                    params={"power": 5.0 * k / 7.0}, distributions=SPACE, value=k * (6.0 - k) + 40.0 * (k == 3)
+                    params={"power": 5.0 * k / 7.0},
+                    distributions=SPACE,
+                    value=k * (6.0 - k) + 40.0 * (k == 3),
                 )
                 study.add_trial(trial)
         yield client(source=StudiesInDatabase(opened))

@@ -193,20 +193,21 @@ function handle(frame, player, seat, point, k) {
   const u = frame.x(point.x);
   const knob = draw("circle", { class: "knob", r: 7 });
   const grip = draw("circle", { class: "grip", r: 18 });
-  const text = draw("text", { class: "halo", "text-anchor": u > 330 ? "end" : u < 90 ? "start" : "middle" });
+  const side = u > 200 ? { x: u - 6, "text-anchor": "end" } : { x: u + 6, "text-anchor": "start" };
+  const text = draw("text", { ...side, class: "halo" });
+  const chance = draw("text", { ...side, class: "halo", y: 20 + 13 * k }, label); // two points may be close
   const group = draw("g", {
     class: "handle", role: "slider", tabindex: 0, "data-seat": `${seat}-${k}`,
     "aria-label": `${player.label} asks at x = ${point.x.toFixed(2)}${label ? ` (${label})` : ""}; your lie`,
     "aria-orientation": "vertical",
-  }, draw("line", { class: "ask", x1: u, x2: u, y1: frame.y(-1), y2: frame.y(1.6) }), grip, knob, text);
+  }, draw("line", { class: "ask", x1: u, x2: u, y1: frame.y(-1), y2: frame.y(1.6) }), chance, grip, knob, text);
   const limit = Math.round(100 * Math.min(game.c_max, player.left) - 1e-6);
   group.place = () => {
     const lie = lies[seat][k];
     const v = frame.y(point.f + lie / 100);
     for (const circle of [knob, grip]) { circle.setAttribute("cx", u); circle.setAttribute("cy", v); }
-    text.setAttribute("x", u);
-    text.setAttribute("y", k % 2 || v < 40 ? v + 22 : v - 12); // two points may be close
-    text.textContent = lie ? `${lie > 0 ? "+" : "−"}${Math.abs(lie / 100).toFixed(2)}` : label;
+    text.setAttribute("y", k % 2 ? v + 18 : v - 9);
+    text.textContent = lie ? `${lie > 0 ? "+" : "−"}${Math.abs(lie / 100).toFixed(2)}` : "";
     group.setAttribute("aria-valuenow", lie / 100);
     group.setAttribute("aria-valuetext", lie ? `${(lie / 100).toFixed(2)}` : "the truth");
   };
