@@ -1,6 +1,6 @@
 // Be the liar: the address holds the game, the server replays it, this file shows it and takes the next move.
 import { byId, say, token } from "/static/common.js";
-import { between, chart, cross, draw, make, path, short, star } from "/static/chart.js";
+import { between, chart, cross, draw, make, path, short, star, table } from "/static/chart.js";
 
 const DASHES = ["", "7 3", "7 2 1.5 2", "2 2.5", "9 2 2 2 2 2"];
 const NEAR = 0.06; // how far a lie to one learner is told to the others
@@ -168,19 +168,15 @@ function showVerdict(isNew) {
   if (!game.is_over) return;
   const rows = game.players.map((player) => {
     const { is_fooled: isFooled, words, spent, price, probability, price_words: proof } = player.verdict;
-    return make("tr", {}, make("th", { scope: "row" }, player.label),
-      make("td", { class: isFooled ? "bad" : isFooled === null ? "" : "good" }, words),
-      make("td", { class: "number" }, `${short(spent)} of ${short(game.budget)}`),
-      make("td", { class: "number", title: proof }, price === null ? "nothing is proved" : `${short(price)} (probability ${short(probability)})`));
+    return [[player.label], [words, isFooled ? "bad" : isFooled === null ? "" : "good"], [`${short(spent)} of ${short(game.budget)}`, "number"],
+      [price === null ? "nothing is proved" : `${short(price)} (probability ${short(probability)})`, "number", proof]];
   });
   const fooled = game.players.filter((player) => player.verdict.is_fooled).map((player) => player.label);
   const heads = ["learner", "what came of it", "you spent", "proved against lies below"];
   section.replaceChildren(
     make("h2", { id: "fooled" }, fooled.length ? `Fooled: ${fooled.join("; ")}` : "Nobody was fooled"),
-    make("div", { class: "scroll" }, make("table", {},
-      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
-      make("tbody", {}, ...rows))),
-    make("p", { class: "soft small" }, `The last column is a proof, not a guess: as long as the lies total less than that, no point is better `
+    table(heads, rows),
+    make("p", { class: "soft small" }, `“Proved” is no guess: as long as the lies total less than that, no point is better `
       + `than the learner’s answer by more than ${game.eps}, with at least that probability, given what it was told of the function and the noise.`));
   if (isNew) section.focus();
 }

@@ -1,6 +1,6 @@
 // Watch a study: ask again every two seconds, draw what is new, and take readings out with a reason.
 import { ask, byId, say, token } from "/static/common.js";
-import { between, chart, cross, draw, make, path, short, star } from "/static/chart.js";
+import { between, chart, cross, draw, make, path, short, star, table } from "/static/chart.js";
 import { plane } from "/static/plane.js";
 
 const EVERY = 2000; // milliseconds between looks
@@ -47,7 +47,7 @@ function robust() {
     make("h2", {}, "Use this"),
     make("p", { class: "big params" }, words(params)),
     make("p", {}, `Expect ${short(estimate, 4)} ± ${short(sd, 2)}, an estimate from the readings that look honest.`),
-    make("p", {}, lower === null ? "No worst case: the readings contradict the assumptions." : `Worst case: ${short(lower, 4)} to ${short(upper, 4)}.`),
+    make("p", {}, lower === null ? "No worst case: the readings contradict the assumptions." : `Worst case: ${short(lower, 4)} to ${short(upper, 4)}, under the conditions at the end of the page.`),
     make("h2", {}, "What it would cost a briber"),
     make("p", { id: "price" }, price === null ? "–" : plain(price)));
 }
@@ -67,15 +67,12 @@ function suspects() {
   const rows = study.suspects.map((each) => {
     const button = make("button", { type: "button", "aria-label": `Retract ${called(each.t)}` }, "Retract …");
     button.addEventListener("click", () => open(each));
-    return make("tr", {}, make("th", { scope: "row" }, number(each.t)), make("td", { class: "params" }, words(each.params)),
-      make("td", { class: "number" }, short(each.y, 5)),
-      make("td", { class: "number" }, `${short(each.expected, 4)} ± ${short(each.sd, 2)}`),
-      make("td", {}, plain(each.evidence.join("; "))), make("td", {}, button));
+    return [[number(each.t)], [words(each.params), "params"], [short(each.y, 5), "number"],
+      [`${short(each.expected, 4)} ± ${short(each.sd, 2)}`, "number"], [plain(each.evidence.join("; "))], [button]];
   });
   const more = study.flagged.length - study.suspects.length;
   return [make("h2", {}, `Suspicious readings: ${study.flagged.length}`),
-    make("div", { class: "scroll" }, make("table", {},
-      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows))),
+    table(heads, rows),
     make("p", { class: "soft small" }, `${more > 0 ? `${more} more are not listed. ` : ""}A flag is a heuristic, not a proof. `
       + "Lies are allowed for already: leave readings in unless you know that something went wrong.")];
 }
