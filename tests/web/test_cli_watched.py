@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-optuna = pytest.importorskip("optuna")
+pytest.importorskip("optuna")
+
+import optuna
 
 from unbribable.cli.storage import database
 from unbribable.cli.watched import StudiesInDatabase

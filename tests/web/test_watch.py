@@ -65,6 +65,14 @@ def test_a_watched_study_shows_both_answers_the_suspects_and_what_is_believed(fi
     assert len(line["mean"]) == len(line["lower"]) == len(line["axes"][0]["values"])
 
 
+def test_what_was_seen_is_not_sent_again(file):
+    browser = client(source=StudyFile(file))
+    found = looked(browser)
+    again = browser.get("/api/study", params={"name": "lab.json", "seen": found["number"]}).json()
+    assert again == {"number": found["number"], "error": None, "is_behind": False}
+    assert browser.get("/api/study?name=lab.json&seen=x").status_code == 400
+
+
 def test_neither_the_seed_nor_a_draw_is_ever_sent(file):
     assert "123456789" in file.read_text()
     browser = client(source=StudyFile(file))

@@ -59,7 +59,11 @@ def page(
         return JSONResponse({"names": [] if source is None else source.names()})
 
     def study(request: Request) -> Response:
-        return JSONResponse(_watched(watch).look(request.query_params.get("name", "")))
+        words = request.query_params
+        seen = words.get("seen", "0")
+        if not seen.isdecimal():
+            raise ValueError(f"seen must be a number that was sent, got {seen!r}")
+        return JSONResponse(_watched(watch).look(words.get("name", ""), int(seen)))
 
     async def retract(request: Request) -> Response:
         data = json.loads(await _body(request, 10_000) or b"null")

@@ -36,8 +36,11 @@ class Watch:
         self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(max_workers=1)
 
-    def look(self, name: str) -> dict[str, Any]:
-        """What is known of a study now; `number` counts what was worked out."""
+    def look(self, name: str, seen: int = 0) -> dict[str, Any]:
+        """What is known of a study now; `number` counts what was worked out.
+
+        Whoever has seen that much already is told no more than whether it is behind.
+        """
         names = self.source.names()
         if name not in names:
             raise ValueError(f"study must be one of {names}, got {name!r}")
@@ -47,6 +50,8 @@ class Watch:
             if self._versions.get(name) != version and (work is None or work.done()):
                 self._work[name] = self._worker.submit(self._work_out, name, version)
             known = self._known.get(name, {"number": 0})
+            if known["number"] == seen:
+                known = {"number": seen, "error": known.get("error")}
             return {**known, "is_behind": self._versions.get(name) != version}
 
     def retract(self, name: Any, t: Any, reason: Any, unrelated_to_value: Any) -> None:

@@ -20,6 +20,14 @@ function filled(element, attributes, children) {
   return element;
 }
 
+/** A table: heads, then rows of [cell, class, title]; the first of a row names it. On a phone, cards. */
+export function table(heads, rows) {
+  const cells = ([first, ...others]) => [make("th", { scope: "row", "data-name": heads[0] }, first[0]),
+    ...others.map(([cell, kind = "", title = null], k) => make("td", { class: kind, title, "data-name": heads[k + 1] }, cell))];
+  return make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells(row)))));
+}
+
 /** Round numbers between low and high, about n of them. */
 export function ticks(low, high, n = 5) {
   const raw = (high - low) / n;

@@ -1,6 +1,6 @@
 // Be the liar: the address holds the game, the server replays it, this file shows it and takes the next move.
 import { byId, say, token } from "/static/common.js";
-import { between, chart, cross, draw, make, path, short, star } from "/static/chart.js";
+import { between, chart, cross, draw, make, path, short, star, table } from "/static/chart.js";
 
 const DASHES = ["", "7 3", "7 2 1.5 2", "2 2.5", "9 2 2 2 2 2"];
 const NEAR = 0.06; // how far a lie to one learner is told to the others
@@ -168,19 +168,15 @@ function showVerdict(isNew) {
   if (!game.is_over) return;
   const rows = game.players.map((player) => {
     const { is_fooled: isFooled, words, spent, price, probability, price_words: proof } = player.verdict;
-    return make("tr", {}, make("th", { scope: "row" }, player.label),
-      make("td", { class: isFooled ? "bad" : isFooled === null ? "" : "good" }, words),
-      make("td", { class: "number" }, `${short(spent)} of ${short(game.budget)}`),
-      make("td", { class: "number", title: proof }, price === null ? "nothing is proved" : `${short(price)} (probability ${short(probability)})`));
+    return [[player.label], [words, isFooled ? "bad" : isFooled === null ? "" : "good"], [`${short(spent)} of ${short(game.budget)}`, "number"],
+      [price === null ? "nothing is proved" : `${short(price)} (probability ${short(probability)})`, "number", proof]];
   });
   const fooled = game.players.filter((player) => player.verdict.is_fooled).map((player) => player.label);
   const heads = ["learner", "what came of it", "you spent", "proved against lies below"];
   section.replaceChildren(
     make("h2", { id: "fooled" }, fooled.length ? `Fooled: ${fooled.join("; ")}` : "Nobody was fooled"),
-    make("div", { class: "scroll" }, make("table", {},
-      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
-      make("tbody", {}, ...rows))),
-    make("p", { class: "soft small" }, `The last column is a proof, not a guess: as long as the lies total less than that, no point is better `
+    table(heads, rows),
+    make("p", { class: "soft small" }, `“Proved” is no guess: as long as the lies total less than that, no point is better `
       + `than the learner’s answer by more than ${game.eps}, with at least that probability, given what it was told of the function and the noise.`));
   if (isNew) section.focus();
 }
@@ -193,20 +189,21 @@ function handle(frame, player, seat, point, k) {
   const u = frame.x(point.x);
   const knob = draw("circle", { class: "knob", r: 7 });
   const grip = draw("circle", { class: "grip", r: 18 });
-  const text = draw("text", { class: "halo", "text-anchor": u > 330 ? "end" : u < 90 ? "start" : "middle" });
+  const side = u > 200 ? { x: u - 6, "text-anchor": "end" } : { x: u + 6, "text-anchor": "start" };
+  const text = draw("text", { ...side, class: "halo" });
+  const chance = draw("text", { ...side, class: "halo", y: 20 + 13 * k }, label); // two points may be close
   const group = draw("g", {
     class: "handle", role: "slider", tabindex: 0, "data-seat": `${seat}-${k}`,
     "aria-label": `${player.label} asks at x = ${point.x.toFixed(2)}${label ? ` (${label})` : ""}; your lie`,
     "aria-orientation": "vertical",
-  }, draw("line", { class: "ask", x1: u, x2: u, y1: frame.y(-1), y2: frame.y(1.6) }), grip, knob, text);
+  }, draw("line", { class: "ask", x1: u, x2: u, y1: frame.y(-1), y2: frame.y(1.6) }), chance, grip, knob, text);
   const limit = Math.round(100 * Math.min(game.c_max, player.left) - 1e-6);
   group.place = () => {
     const lie = lies[seat][k];
     const v = frame.y(point.f + lie / 100);
     for (const circle of [knob, grip]) { circle.setAttribute("cx", u); circle.setAttribute("cy", v); }
-    text.setAttribute("x", u);
-    text.setAttribute("y", k % 2 || v < 40 ? v + 22 : v - 12); // two points may be close
-    text.textContent = lie ? `${lie > 0 ? "+" : "−"}${Math.abs(lie / 100).toFixed(2)}` : label;
+    text.setAttribute("y", k % 2 ? v + 18 : v - 9);
+    text.textContent = lie ? `${lie > 0 ? "+" : "−"}${Math.abs(lie / 100).toFixed(2)}` : "";
     group.setAttribute("aria-valuenow", lie / 100);
     group.setAttribute("aria-valuetext", lie ? `${(lie / 100).toFixed(2)}` : "the truth");
   };

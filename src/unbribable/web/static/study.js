@@ -1,6 +1,6 @@
 // Watch a study: ask again every two seconds, draw what is new, and take readings out with a reason.
 import { ask, byId, say, token } from "/static/common.js";
-import { between, chart, cross, draw, make, path, short, star } from "/static/chart.js";
+import { between, chart, cross, draw, make, path, short, star, table } from "/static/chart.js";
 import { plane } from "/static/plane.js";
 
 const EVERY = 2000; // milliseconds between looks
@@ -12,17 +12,19 @@ const number = (t) => t - 1 + study.first;
 const called = (t) => `${study.counted} ${number(t)}`;
 const words = (params) => Object.entries(params).map(([key, value]) => `${key} = ${typeof value === "number" ? short(value, 5) : value}`).join(", ");
 
+const plain = (text) => text.replaceAll("+-", "±");
+
 // --- looking -------------------------------------------------------------------------------------
 
 async function look() {
   try {
-    const found = await ask("/api/study", { name });
-    if (found.number !== study?.number) {
+    const found = await ask("/api/study", { name, seen: study?.number ?? 0 });
+    if (found.number && found.number !== study?.number) {
       study = found;
-      if (study.number) show();
+      show();
     }
     if (found.error) say(found.error, true);
-    else if (found.is_behind) say(study.number ? "New readings: working out what they change …" : "Working out what the readings say …");
+    else if (found.is_behind) say(study ? "New readings: working out what they change …" : "Working out what the readings say …");
     else say(`Up to date at ${new Date().toLocaleTimeString()}.`);
   } catch (error) {
     say(`The study cannot be read: ${error.message}`, true);
@@ -31,7 +33,7 @@ async function look() {
 }
 
 function show() {
-  byId("count").textContent = `${study.y.length} readings${study.n_failed ? `, ${study.n_failed} without one` : ""}, ${study.direction}`;
+  byId("count").textContent = `${study.y.length} readings${study.n_failed ? `, ${study.n_failed} rounds without one` : ""}, to be ${study.direction}d`;
   const parts = study.answer ? [robust(), naive()] : [make("p", {}, "No reading yet.")];
   byId("answers").replaceChildren(...parts);
   byId("suspects").replaceChildren(...(study.answer ? suspects() : []));
@@ -45,9 +47,9 @@ function robust() {
     make("h2", {}, "Use this"),
     make("p", { class: "big params" }, words(params)),
     make("p", {}, `Expect ${short(estimate, 4)} ± ${short(sd, 2)}, an estimate from the readings that look honest.`),
-    make("p", {}, lower === null ? "No worst case: the readings contradict the assumptions." : `Worst case: ${short(lower, 4)} to ${short(upper, 4)}.`),
+    make("p", {}, lower === null ? "No worst case: the readings contradict the assumptions." : `Worst case: ${short(lower, 4)} to ${short(upper, 4)}, under the conditions at the end of the page.`),
     make("h2", {}, "What it would cost a briber"),
-    make("p", { id: "price" }, price ?? "–"));
+    make("p", { id: "price" }, price === null ? "–" : plain(price)));
 }
 
 function naive() {
@@ -65,15 +67,12 @@ function suspects() {
   const rows = study.suspects.map((each) => {
     const button = make("button", { type: "button", "aria-label": `Retract ${called(each.t)}` }, "Retract …");
     button.addEventListener("click", () => open(each));
-    return make("tr", {}, make("th", { scope: "row" }, number(each.t)), make("td", { class: "params" }, words(each.params)),
-      make("td", { class: "number" }, short(each.y, 5)),
-      make("td", { class: "number" }, `${short(each.expected, 4)} ± ${short(each.sd, 2)}`),
-      make("td", {}, each.evidence.join("; ")), make("td", {}, button));
+    return [[number(each.t)], [words(each.params), "params"], [short(each.y, 5), "number"],
+      [`${short(each.expected, 4)} ± ${short(each.sd, 2)}`, "number"], [plain(each.evidence.join("; "))], [button]];
   });
   const more = study.flagged.length - study.suspects.length;
   return [make("h2", {}, `Suspicious readings: ${study.flagged.length}`),
-    make("div", { class: "scroll" }, make("table", {},
-      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows))),
+    table(heads, rows),
     make("p", { class: "soft small" }, `${more > 0 ? `${more} more are not listed. ` : ""}A flag is a heuristic, not a proof. `
       + "Lies are allowed for already: leave readings in unless you know that something went wrong.")];
 }
