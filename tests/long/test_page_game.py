@@ -116,8 +116,8 @@ def test_an_address_that_holds_no_game_says_so(served, tab):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_nothing_is_wider_than_the_screen(served, tab, scheme):
     page = begin(tab, served(), width=360, height=740, color_scheme=scheme, has_touch=True)
+    boxes = [page.locator(name).first.bounding_box() for name in ("#tell", ".panel", ".panel svg")]
+    assert all(box["x"] >= 0.0 and box["x"] + box["width"] <= 360 for box in boxes)
     page.get_by_role("button", name="to the end").click()
     wait_for_round(page, 11)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    boxes = [page.locator(name).first.bounding_box() for name in ("#tell", ".panel", "svg.chart")]
-    assert all(box["x"] >= 0.0 and box["x"] + box["width"] <= 360 for box in boxes)
