@@ -96,7 +96,7 @@ def main() -> None:
         views = {
             "game": (game, 1150, ()),
             "verdict": (verdict, 860, ()),
-            "study": (watched, 1560, (f"{folder}/laser.json",)),
+            "study": (watched, 1700, (f"{folder}/laser.json",)),
             "audit": (audited, 860, (f"{folder}/furnace.csv",)),
         }
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
