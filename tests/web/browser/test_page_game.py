@@ -4,8 +4,6 @@ import statistics
 
 import pytest
 
-pytestmark = pytest.mark.long
-
 
 def wait_for_round(page, n, of=10):
     words = f"Round {n} of {of}" if n <= of else f"All {of} rounds played"

@@ -11,8 +11,6 @@ import pytest
 import unbribable as ub
 from unbribable.integrations.optuna_sampler import UnbribableSampler
 
-pytestmark = pytest.mark.long
-
 SPACE = {"power": optuna.distributions.FloatDistribution(0.0, 5.0)}
 TELLER = """
 import sys, optuna

@@ -5,8 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.long
-
 
 def rows(n, seed=0):
     rng = np.random.default_rng(seed)
