@@ -1,7 +1,9 @@
 """state() and restore(): a restored algorithm continues exactly as the uninterrupted one."""
 
 import copy
+import copy
 import json
+import pickle
 import math
 import warnings
 from collections.abc import Callable
@@ -121,6 +123,21 @@ def test_a_restored_run_continues_bit_for_bit(name: str, family: str) -> None:
             assert_same_query(step(resumed, j), asked[j])
         assert_same(resumed, whole)
         assert as_json(resumed.state()) == as_json(whole.state())
+
+
+@ALL
+def test_copies_and_pickles_go_on_separately_bit_for_bit(name: str) -> None:
+    """Whatever a run keeps in growing buffers belongs to the copy, too."""
+    whole = make(name)
+    for k in range(20):
+        step(whole, k)
+    others = [copy.deepcopy(whole), pickle.loads(pickle.dumps(whole))]
+    for k in range(20, 45):
+        asked = step(whole, k)
+        for other in others:
+            assert_same_query(step(other, k), asked)
+    for other in others:
+        assert_same(other, whole)
 
 
 @ALL

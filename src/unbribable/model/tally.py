@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -123,6 +123,11 @@ class Tally:
             if i not in self.row:
                 self.add_point(i)
             self.add(self.row[i], y, lam)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A copy's or a pickle's u and prec are views of its own buffers."""
+        vars(self).update(state)
+        self.u, self.prec = self._u[: self.m], self._prec[: self.m]
 
     def copy(self) -> "Tally":
         """The same, to go on separately."""
