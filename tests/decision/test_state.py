@@ -1,10 +1,9 @@
 """state() and restore(): a restored algorithm continues exactly as the uninterrupted one."""
 
 import copy
-import copy
 import json
-import pickle
 import math
+import pickle
 import warnings
 from collections.abc import Callable
 from dataclasses import astuple, replace
