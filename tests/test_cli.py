@@ -1,6 +1,7 @@
 """The command line: words in, tables or JSON out, and an exit code that tells the truth."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -437,3 +438,18 @@ def test_a_command_starts_without_what_only_others_need():
         [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_at_a_terminal_a_bar_is_shown_but_not_under_json(words):
+    pty = pytest.importorskip("pty")
+    terminal, standard_error = pty.openpty()
+    command = [sys.executable, "-m", "unbribable", "demo", "--seeds", "1", "--no-figure", *words]
+    subprocess.run(command, stdout=subprocess.PIPE, stderr=standard_error, check=True)
+    os.close(standard_error)
+    try:
+        written = os.read(terminal, 1000)
+    except OSError:  # Linux says so where nothing was written
+        written = b""
+    os.close(terminal)
+    assert bool(written) is (not words)

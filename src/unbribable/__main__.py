@@ -8,7 +8,7 @@ def main() -> None:
     try:
         from unbribable.cli.main import app
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "click", "rich", "threadpoolctl"):
+        if (error.name or "").partition(".")[0] not in ("typer", "rich", "threadpoolctl"):
             raise
         sys.exit(f"the command line needs {error.name}: pip install 'unbribable[cli]'")
     app(prog_name="unbribable")

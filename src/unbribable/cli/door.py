@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from threadpoolctl import threadpool_limits
 
-from unbribable.cli.show import print_json
+from unbribable.cli.show import FOR_MACHINES, print_json
 
 Command = Callable[..., Any]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
@@ -41,6 +41,7 @@ def door(command: Callable[..., Answer]) -> Callable[..., None]:
     """
 
     def guarded(as_json: Json = False, **words: Any) -> None:
+        FOR_MACHINES.set(as_json)
         try:
             with threadpool_limits(limits=1, user_api="blas"):
                 answer = command(**words)

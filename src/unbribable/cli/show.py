@@ -5,12 +5,15 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal
 
-import click
 import typer
 
 from unbribable.practice.progress import Show, bar
+
+FOR_MACHINES: ContextVar[bool] = ContextVar("for_machines", default=False)
+"""Whether the command under way was given --json."""
 
 
 def print_json(data: Any) -> None:
@@ -51,8 +54,7 @@ def sheet(title: str, data: Mapping[str, Any]) -> str:
 @contextmanager
 def progress_bar(what: str) -> Iterator[Show]:
     """A bar with the time left; nothing under --json, or where standard error is no terminal."""
-    context = click.get_current_context(silent=True)
-    if (context is not None and context.params.get("as_json")) or not sys.stderr.isatty():
+    if FOR_MACHINES.get() or not sys.stderr.isatty():
         yield lambda done, total, words: None
         return
     with bar(what, has_time_left=True) as show:
