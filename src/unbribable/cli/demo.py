@@ -34,8 +34,9 @@ _BY_HAND = [
 _PROVEN = [
     {"label": "FastSlowGPUCB", "kind": "FastSlowGPUCB"},
     {"label": "LayeredGPUCB", "kind": "LayeredGPUCB"},
+    {"label": "LadderGPUCB", "kind": "LadderGPUCB"},
 ]
-"""One game each with the proven widths."""
+"""With the proven widths."""
 
 
 def play_demo(
@@ -44,7 +45,7 @@ def play_demo(
     """Play the paper's Figure 1 and write the picture, if there is a directory for it.
 
     Args:
-        n_seeds: Of the three learners of the figure.
+        n_seeds: Games of each learner.
         out: Where figure1.png and figure1.svg go.
         on_game: Called after each game with the number of games played and of all.
 
@@ -52,10 +53,7 @@ def play_demo(
         near_optimum: label -> share of the last queries within the radius of x*, mean over seeds;
         learners: a row each; and the setting. JSON-able.
     """
-    runs = [
-        *read_spec({**_GAME, "seeds": n_seeds, "algorithms": _BY_HAND}).runs(),
-        *read_spec({**_GAME, "seeds": 1, "algorithms": _PROVEN}).runs(),
-    ]
+    runs = list(read_spec({**_GAME, "seeds": n_seeds, "algorithms": [*_BY_HAND, *_PROVEN]}).runs())
     played: dict[str, list[tuple[Run, Record]]] = {}
     for k, run in enumerate(runs):
         played.setdefault(run.labels["algorithm"], []).append((run, play(run.to_plain())))

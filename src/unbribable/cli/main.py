@@ -73,7 +73,11 @@ def demo(
         near_optimum=f"last {setting['last']} of {setting['rounds']} near x*",
         found_optimum="found x*",
     )
-    words = "found x*: share of the games whose recommended point is near x*"
+    words = (
+        "found x*: share of the games whose recommended point is near x*\n"
+        "GP-UCB and RobustGPUCB play with beta = 2 as in the paper's figure, a width set by hand:\n"
+        "nothing is guaranteed by it. The others play with widths that are proven."
+    )
     files = [f"wrote {file}" for file in data["files"]]
     return Answer(data, "\n".join([played, words, *files]))
 
