@@ -13,7 +13,8 @@ import pytest
 import unbribable as ub
 from contracts.members import algorithms
 from games import random_function
-from unbribable.decision.suspects import FLAG_AT, LeaveOneOut, Suspect, robust_predictions, suspects
+from unbribable.decision.predictions import FLAG_AT, LeaveOneOut, judged
+from unbribable.decision.suspects import Suspect, suspects
 from unbribable.world.adversaries import RandomLies
 from unbribable.world.objectives import figure_1
 
@@ -119,9 +120,9 @@ def test_a_lie_hardly_moves_the_robust_prediction_of_its_neighbours() -> None:
     group, noise_var = np.arange(len(y)), np.full(len(y), NOISE**2)
     lied = y.copy()
     lied[12] += 20 * NOISE
-    clean = robust_predictions(LeaveOneOut(points, group, y, noise_var))[0]
+    clean = judged(LeaveOneOut(points, group, y, noise_var), group).expected
     model = LeaveOneOut(points, group, lied, noise_var)
-    plain, robust = model(np.ones(len(y)))[0], robust_predictions(model)[0]
+    plain, robust = model(np.ones(len(y)))[0], judged(model, group).expected
     around = [10, 11, 13, 14]
     assert np.abs(plain - clean)[around].max() > 4 * NOISE
     assert np.abs(robust - clean)[around].max() < NOISE
@@ -425,7 +426,8 @@ def test_two_thousand_readings_of_as_many_points_take_seconds() -> None:
     y[lies] += 0.6
     start = time.process_time()
     K = ub.SquaredExponential(0.2)(points, points)
-    expected, sd = robust_predictions(LeaveOneOut(K, np.arange(2000), y, np.full(2000, NOISE**2)))
+    rounds = np.arange(2000)
+    verdict = judged(LeaveOneOut(K, rounds, y, np.full(2000, NOISE**2)), rounds)
     seconds = time.process_time() - start
-    assert set(np.flatnonzero(np.abs(y - expected) / sd >= FLAG_AT)) >= set(lies)
+    assert set(np.flatnonzero(verdict.is_flagged)) >= set(lies)
     assert seconds < 10.0

@@ -193,7 +193,7 @@ def counted_fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             calls.append(len(y))
             self.likely = Fit(0.0, float(len(y)), ub.Matern(2.5, (0.2,)), 0.1, 2.0, 2.0)
 
-        def cautious(self, U: Any, y: Any) -> Fit:
+        def cautious(self) -> Fit:
             return self.likely
 
     monkeypatch.setattr(module, "Fitting", Counted)

@@ -95,7 +95,7 @@ def test_screening_sets_aside_what_it_would_if_every_density_were_computed_afres
         weights = np.linalg.solve(covariance[np.ix_(others, others)], covariance[others, i])
         var = covariance[i, i] - weights @ covariance[others, i]
         log_density = -0.5 * ((y[i] - weights @ y[others]) ** 2 / var + math.log(2 * math.pi * var))
-        assert is_kept[i] == (log_density > -model.cost)
+        assert is_kept[i] == (log_density > -model.costs[i])
     assert np.flatnonzero(~is_kept).tolist() == [3, 8, 15]
 
 
@@ -337,7 +337,7 @@ def test_caution_widens_and_keeps_center_and_scale(name: str) -> None:
     for seed in range(3):
         U, y = readings(name, 20, seed)
         fitting = Fitting(U, y)
-        likely, cautious = fitting.likely, fitting.cautious(U, y)
+        likely, cautious = fitting.likely, fitting.cautious()
         assert (cautious.center, cautious.scale) == (likely.center, likely.scale)
         assert isinstance(likely.kernel, Matern)
         assert isinstance(cautious.kernel, Matern)
@@ -353,7 +353,7 @@ def test_caution_covers_a_peak_that_was_not_read() -> None:
     y = U[:, 0] + 0.02 * np.random.default_rng(0).standard_normal(9)
     fitting = Fitting(U, y)
     need = (3.0 - fitting.likely.center) / fitting.likely.scale
-    assert fitting.likely.B0 < need < fitting.cautious(U, y).B0
+    assert fitting.likely.B0 < need < fitting.cautious().B0
 
 
 @pytest.mark.long
@@ -364,7 +364,7 @@ def test_the_cautious_noise_is_seldom_far_below_the_true_one_and_never_far_above
         rng = np.random.default_rng(seed)
         U = np.concatenate([rng.random((8, 1)), 0.3 + 0.02 * rng.standard_normal((40, 1))])
         y = np.sin(5.0 * U[:, 0]) + 0.1 * rng.standard_normal(48)
-        found = Fitting(U[:10], y[:10]).cautious(U, y)
+        found = Fitting(U[:10], y[:10], every=(U, y)).cautious()
         ratios.append(found.noise_std * found.scale / 0.1)
     assert np.mean(np.array(ratios) < 0.9) <= 0.1
     assert 0.7 < min(ratios) < max(ratios) < 2.0
@@ -374,7 +374,7 @@ def test_the_cautious_noise_is_seldom_far_below_the_true_one_and_never_far_above
 def test_caution_keeps_what_is_given(noise_std: float) -> None:
     U, y = readings("forrester", 12, seed=0)
     kernel = SquaredExponential(0.2)
-    found = Fitting(U, y, kernel=kernel, noise_std=noise_std, center=0.0).cautious(U, y)
+    found = Fitting(U, y, kernel=kernel, noise_std=noise_std, center=0.0).cautious()
     assert found.kernel is kernel
     assert found.center == 0.0
     assert found.noise_std * found.scale == pytest.approx(noise_std, rel=1e-12)
@@ -384,7 +384,7 @@ def test_caution_keeps_what_is_given(noise_std: float) -> None:
 def test_caution_is_usable_with_few_or_equal_readings_and_huge_lies(n: int) -> None:
     U = np.random.default_rng(n).random((n, 2))
     for y in (np.zeros(n), np.arange(float(n)), np.append(np.sin(np.arange(n - 1.0)), 1e300)):
-        found = Fitting(U, y).cautious(U, y)
+        found = Fitting(U, y).cautious()
         assert all(math.isfinite(getattr(found, name)) for name in NUMBERS)
         assert 1.0 <= found.B0 <= found.B
 

@@ -454,13 +454,14 @@ def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> Non
 
 
 def test_readings_are_scored_by_what_is_most_likely() -> None:
-    """By the wide end an honest reading would be flagged beside the lie."""
+    """By the wide end more would be left open."""
     run = ub.maximize(Scripted(script={5: 2.5}), BOX, 14, seed=0)
     fitted = run.engine.fit()
     assert fitted.scores == fitted.likely
     cautious = run.engine.judge().suspects(units=run.engine.fit().judge.units)
     assert flagged(run) == [5]
-    assert sum(suspect.is_flagged for suspect in cautious) > 1
+    likely = {suspect.t: suspect.sd for suspect in run.suspects}
+    assert all(suspect.sd > likely[suspect.t] for suspect in cautious)
 
 
 @pytest.mark.long

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from unbribable.decision import words
+from unbribable.decision.predictions import NOISE_FLOOR, flagged, prior_var_of
 from unbribable.decision.proposal import Reading
 from unbribable.decision.recommend import Recommendation, certified
-from unbribable.decision.suspects import NOISE_FLOOR, flagged, prior_var_of
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
 from unbribable.model.solve import System

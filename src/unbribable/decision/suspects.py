@@ -6,33 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbribable.decision.predictions import FLAG_AT, NOTICE_AT, Verdict, judged, model_of
 from unbribable.decision.proposal import Reading
 from unbribable.decision.recommend import trusted
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model.checks import Floats, Ints
-from unbribable.model.kernels import Kernel
-from unbribable.model.solve import Factor
 from unbribable.theory.assumptions import Assumptions
 
 if TYPE_CHECKING:
     from unbribable.decision.algorithm import Algorithm
-
-FLAG_AT = 3.5
-"""Score from which a reading is flagged. An honest one gets there with probability 0.0005 if the model
-is exact; in games without lies 1 of 700 did."""
-
-NOTICE_AT = 2.0
-"""Standard deviations from which a comparison is listed beside others as evidence."""
-
-NOISE_FLOOR = 1e-6
-"""Smallest noise variance in the diagnosis, relative to the prior variance: no reading is
-questioned for missing its prediction by less than some thousandths of B0."""
-
-_ROUNDS = ((2.0, 2.0),) * 4 + ((2.5, 4.0),) * 4
-"""(cut, power) of each re-weighting: a reading that deviates by z > cut standard deviations weighs
-(cut / z)^power. First gently, so that readings beside a lie lose less than the lie; then firmly."""
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +28,7 @@ class Suspect:
     y: float
     """What was told."""
     expected: float
-    """What the other readings predict here, those that look like lies counting less."""
+    """What the other readings predict here, without those that look like lies."""
     sd: float
     """Standard deviation of y around it, honest noise included."""
     residual: float
@@ -56,7 +38,7 @@ class Suspect:
     instance: str | None
     """The instance that learned from it, None if nobody did."""
     is_flagged: bool
-    """Heuristic verdict: score >= FLAG_AT, or certain."""
+    """Heuristic verdict: score >= FLAG_AT, or in a row of readings off to the same side, or certain."""
     is_certain: bool
     """Whether it is corrupted for certain, under the assumptions, as `suspects` explains."""
     evidence: tuple[str, ...]
@@ -81,8 +63,9 @@ def suspects(
 
     The score is a diagnosis, not a proof. All readings, whoever learned from them, enter one
     Gaussian process with the assumed kernel and noise (noise_std, not lam; prior standard deviation
-    B0), and each is compared with what the others predict in its place. A lie spoils the predictions
-    around it, so readings that deviate get less weight and the comparison is repeated, eight times.
+    B0), and each is compared with what the others predict in its place, those left out that are
+    flagged themselves. Readings that agree to the last digit, as of a stuck sensor, do not speak for
+    each other, nor do those of consecutive rounds that are all off to the same side (a burst, a drift).
     Lies that outnumber the truth around them cannot be told from it; the honest readings may then be
     the ones that stand out. A wrong kernel, or more noise than assumed, makes honest readings look
     like lies: many flags all over the domain speak against the assumptions, not the readings.
@@ -110,7 +93,7 @@ def suspects(
         cut_at: Readings beyond this, on either side, count as if there to what is predicted of others.
 
     Returns:
-        Certain ones first, then by score. The scores do not depend on the order of telling.
+        Certain ones first, then by score. Only bursts and drifts depend on the order of the rounds.
     """
     readings = algorithm.readings
     if not readings:
@@ -124,9 +107,10 @@ def suspects(
     order = np.lexsort((quality, y, *points.T))  # what follows is then the same in any order
     points, x, y, quality = points[order], x[order], y[order], quality[order]
     noise_std = assumed.noise_std * quality
-    model = _model(points, np.clip(y, -cut_at, cut_at), scored_by.noise_std * quality, scored_by)
-    group, noise_var = model.group, model.noise_var
-    expected, sd = robust_predictions(model)
+    rounds = np.array([readings[k].t for k in order])
+    model = model_of(points, np.clip(y, -cut_at, cut_at), scored_by.noise_std * quality, scored_by)
+    group, noise_var, verdict = model.group, model.noise_var, judged(model, rounds)
+    expected, sd = verdict.expected, verdict.sd
     residual = y - expected
     score = np.abs(residual) / sd
     limit = noise_std * math.sqrt(2.0 * math.log(2.0 * t * (t + 1) / assumed.delta)) + assumed.tolerance
@@ -136,7 +120,7 @@ def suspects(
     for k in np.argsort(-score, kind="stable"):
         reading = readings[order[k]]
         is_certain = bool(_excess(algorithm, proven, reading, units)[0] > limit[k])
-        is_flagged = is_certain or bool(score[k] >= FLAG_AT)
+        is_flagged = is_certain or bool(verdict.is_flagged[k])
         evidence: list[str] = []
         if is_flagged:
             others = (group == group[k]) & (np.arange(len(y)) != k)
@@ -154,6 +138,7 @@ def suspects(
                     f"other readings predict ({units.from_model(expected[k]):.3g} +- "
                     f"{units.scale * sd[k]:.3g})"
                 )
+            evidence += _in_company(verdict, rounds, y, residual, int(k), units)
             if is_certain and algorithm.journal.lost:
                 evidence.append(f"certain under the assumptions, {algorithm.journal.condition()}")
         found.append(
@@ -173,113 +158,6 @@ def suspects(
         )
     found.sort(key=lambda suspect: not suspect.is_certain)
     return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
-
-
-def flagged(points: Floats, y: Floats, assumed: Assumptions) -> list[int]:
-    """Which of these readings have a score that flags them, the highest score first.
-
-    Args:
-        points: Where they were taken, as the kernel sees it, (n, d).
-        y: The readings, (n,), with the assumed noise.
-        assumed: Kernel, noise, B and B0.
-    """
-    order = np.lexsort((y, *points.T))
-    noise_std = np.full(len(y), assumed.noise_std)
-    expected, sd = robust_predictions(_model(points[order], y[order], noise_std, assumed))
-    score = np.abs(y[order] - expected) / sd
-    return [int(order[k]) for k in np.argsort(-score, kind="stable") if score[k] >= FLAG_AT]
-
-
-def _model(points: Floats, y: Floats, noise_std: Floats, assumed: Assumptions) -> "LeaveOneOut":
-    distinct, group = np.unique(points, axis=0, return_inverse=True)
-    group = group.reshape(-1)  # NumPy 2.0 gives a column
-    prior_var = prior_var_of(assumed.kernel, distinct, assumed.B, assumed.B0)
-    noise_var = np.maximum(noise_std**2, NOISE_FLOOR * prior_var)
-    return LeaveOneOut(prior_var * assumed.kernel(distinct, distinct), group, y, noise_var)
-
-
-class LeaveOneOut:
-    """What all readings but one predict about that one, for any weights of the readings.
-
-    Readings of one point are one row of an m x m system A = K + diag(1 / prec), prec_j the sum of
-    weight_i / noise_var_i over the readings of point j. It is inverted once, for weights of 1; other
-    weights change few entries of its diagonal, and A^-1 by a matrix of that rank. Left out
-    altogether, the readings of point j are predicted with variance 1 / [A^-1]_jj - 1 / prec_j and
-    mean ybar_j - [A^-1 ybar]_j / [A^-1]_jj; all readings of j but one are added to that again.
-
-    Args:
-        K: Prior covariance of the distinct points, (m, m).
-        group: The point of each reading, (n,) of 0..m-1, each at least once.
-        y: The readings, (n,).
-        noise_var: Variance of the honest noise of each, (n,), > 0.
-    """
-
-    def __init__(self, K: Floats, group: Ints, y: Floats, noise_var: Floats) -> None:
-        self.group = group
-        self.y = y
-        self.noise_var = noise_var
-        self._m = len(K)
-        self._diagonal: Floats = 1.0 / self._sum(1.0 / noise_var)
-        system = K + np.diag(self._diagonal)
-        self._inverse = Factor(system).inverse()
-
-    def __call__(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of each reading given the others, with its own noise: (n,) each.
-
-        Args:
-            weights: (n,), in (0, 1]. To the others, reading i has the noise noise_var_i / weights_i.
-        """
-        precision = weights / self.noise_var
-        prec, total = self._sum(precision), self._sum(precision * self.y)
-        mean, var = self._without_point(prec, total / prec)
-        has_others = np.bincount(self.group)[self.group] > 1
-        rest = has_others * np.maximum(prec[self.group] - precision, 0.0)
-        rest_total = has_others * (total[self.group] - precision * self.y)
-        known = 1.0 / var[self.group]
-        expected = (known * mean[self.group] + rest_total) / (known + rest)
-        return expected, np.sqrt(1.0 / (known + rest) + self.noise_var)
-
-    def _sum(self, values: Floats) -> Floats:
-        """Over the readings of each point, (m,)."""
-        total: Floats = np.bincount(self.group, values, self._m).astype(np.float64, copy=False)
-        return total
-
-    def _without_point(self, prec: Floats, ybar: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance of f at each point without all readings of it, (m,) each."""
-        inverse = self._inverse
-        diag, solved = np.diag(inverse).copy(), inverse @ ybar
-        grown = 1.0 / prec - self._diagonal
-        where = np.flatnonzero(grown > 1e-12 * self._diagonal)
-        if not len(where):
-            return ybar - solved / diag, np.maximum(1.0 / diag - 1.0 / prec, _EPS * self._diagonal)
-        # Woodbury: A^-1 = Q - Q s (I + s' Q s)^-1 s' Q, Q the inverse kept, s' s what was added.
-        s = np.sqrt(grown[where])
-        core = s[:, None] * inverse[np.ix_(where, where)] * s
-        factor = Factor(core + np.eye(len(where)))
-        half = factor.solve_half(s[:, None] * inverse[where])
-        pulled = half @ ybar
-        diag -= np.einsum("km,km->m", half, half)
-        # At the rows that grew, nearly equal numbers are subtracted in diag and var.
-        small = factor.inverse()
-        kept, taken = np.diag(small), np.einsum("jk,jk->j", core, small)  # their sum is 1
-        diag[where] = taken / grown[where]
-        var = 1.0 / diag - 1.0 / prec
-        var[where] = grown[where] * kept / taken - self._diagonal[where]
-        solved -= half.T @ pulled
-        solved[where] = factor.solve_half(pulled, transposed=True) / s
-        return ybar - solved / diag, np.maximum(var, _EPS * self._diagonal)
-
-
-def robust_predictions(model: LeaveOneOut) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each reading given the others, deviating ones weighing less."""
-    weights = np.ones(len(model.y))
-    expected, sd = model(weights)
-    for cut, power in _ROUNDS:
-        z = np.maximum(np.abs(model.y - expected) / sd, cut)
-        weights = np.sqrt(weights * np.maximum((cut / z) ** power, 1e-60))  # half way: no swinging
-        weights[weights > 0.8] = 1.0  # so that few of them differ from 1
-        expected, sd = model(weights)
-    return expected, sd
 
 
 def _excess(
@@ -310,10 +188,24 @@ def _robust_labels(algorithm: "Algorithm", C: float | None) -> tuple[str, ...]:
     return tuple(label for label in guarantee.labels if algorithm.policy.named(label).C > 0.0)
 
 
-def prior_var_of(kernel: Kernel, points: Floats, B: float, B0: float) -> float:
-    """Factor of the kernel: B0 is the largest prior sd, or B sqrt(k(x, x)), which bounds |f| too."""
-    largest = float(kernel.diag(points).max())
-    return min(B * B, B0 * B0 / largest) if largest > 0.0 else B * B
+def _in_company(
+    verdict: Verdict, rounds: Ints, y: Floats, residual: Floats, k: int, units: Units
+) -> list[str]:
+    """Which other readings are off in the same way, in words: alike, or in a row with it."""
+    words = []
+    alike = np.sort(rounds[verdict.is_flagged & (y == y[k])])
+    if len(alike) > 1:
+        words.append(f"the same value to the last digit in rounds {', '.join(map(str, alike))}")
+    for row in verdict.rows:
+        if k in row:
+            side = "above" if units.sign * residual[k] > 0.0 else "below"
+            grows = bool((np.diff(np.abs(residual[row])) > 0.0).all())
+            when = f"rounds {rounds[row[0]]} to {rounds[row[-1]]}"
+            words.append(
+                f"one of {len(row)} readings in a row ({when}) that are all {side} what the others "
+                f"predict: {'more and more, as by a drift' if grows else 'a burst'}"
+            )
+    return words
 
 
 def _off_median(y: float, noise_var: float, others: Floats, other_vars: Floats) -> tuple[float, float]:

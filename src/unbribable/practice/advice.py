@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unbribable.decision.estimate import expected
+from unbribable.decision.predictions import FLAG_AT
 from unbribable.decision.price import ROUNDS, Price
 from unbribable.decision.price import price as algorithm_price
 from unbribable.decision.recommend import Recommendation, certified
-from unbribable.decision.suspects import FLAG_AT, Suspect, suspects
+from unbribable.decision.suspects import Suspect, suspects
 from unbribable.decision.words import plus_minus
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
@@ -196,7 +197,7 @@ def _scored(engine: Engine) -> tuple[Suspect, ...]:
 
 
 def _uncertain(suspect: Suspect) -> Suspect:
-    if suspect.score >= FLAG_AT:
+    if suspect.score >= FLAG_AT or not suspect.is_certain:
         return replace(suspect, is_certain=False)
     return replace(suspect, is_certain=False, is_flagged=False, evidence=())
 

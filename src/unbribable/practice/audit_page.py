@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unbribable.decision import words
+from unbribable.decision.predictions import FLAG_AT
 from unbribable.decision.recommend import WIDE
-from unbribable.decision.suspects import FLAG_AT
 from unbribable.drawing import styled
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine

@@ -46,6 +46,8 @@ class Fitting:
         kernel: Kept if given; otherwise Matern(2.5), one lengthscale per coordinate.
         noise_std: Standard deviation of the noise in the unit of y, kept if given.
         center: In the unit of y, kept if given.
+        every: Points and readings, more than those, which tell the noise; the same if None. Where a
+            run gathers they tell it best, but a shape that the rest of f does not have.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
@@ -59,6 +61,7 @@ class Fitting:
         kernel: Kernel | None = None,
         noise_std: float | None = None,
         center: float | None = None,
+        every: tuple[Floats, Floats] | None = None,
     ) -> None:
         X, y = checks.array("U", U, ndim=2), checks.array("y", y, ndim=1)
         if not X.size or len(X) != len(y):
@@ -83,12 +86,17 @@ class Fitting:
             None if noise_std is None else noise_std / self._unit,
             CENTER_STD if center is None else 0.0,
         )
+        self._every = self._model
+        if every is not None and len(every[1]) > len(y):
+            gram = None if kernel is None else kernel(every[0], every[0])
+            self._every = replace(self._model, U=every[0], y=self._robust(every[1]), gram=gram)
 
     @cached_property
     def likely(self) -> Fit:
         """What is most likely."""
         theta, is_kept = self._solution
-        lengthscales, scale, noise = self._model.unpack(theta)
+        lengthscales, scale, _ = self._model.unpack(theta)
+        noise = self._model.unpack(self._solution_of_every[0])[2]
         dual, mean, norm = self._model.posterior(theta, is_kept)
         B0 = max(1.0, B0_FACTOR * max(float(np.abs(mean).max()), 1.0 / scale))
         return Fit(
@@ -100,18 +108,13 @@ class Fitting:
             B0=B0,
         )
 
-    def cautious(self, U: Floats, y: Floats) -> Fit:
+    def cautious(self) -> Fit:
         """The wide end of what the readings allow, for guarantees to rest on.
 
         Center and scale are the likely ones. The noise is the largest, and the lengthscales are the
         shortest, that are less likely than the best by at most DROP nats. B is also that of the mean
         with these lengthscales. B0 is also B0_FACTOR times the largest s of that kind: what f may
         reach unseen between the readings.
-
-        Args:
-            U: The points of all readings, (m, d), which tell the noise. Where a run gathers they tell it
-                best, but they would tell a shape there that the rest of f does not have.
-            y: The readings, (m,).
         """
         likely, model = self.likely, self._model
         if self._is_flat:
@@ -125,10 +128,8 @@ class Fitting:
         B0 = max(likely.B0, B0_FACTOR * largest / scale)
         noise_std = likely.noise_std
         if model.noise is None:
-            gram = None if self._kernel is None else self._kernel(U, U)
-            every = replace(model, U=U, y=self._robust(y), gram=gram)
-            best, is_kept = every.settle(theta)
-            noise_std = every.unpack(every.wide_end(best, is_kept, [d + 1], 1.0))[2] / scale
+            best, is_kept = self._solution_of_every
+            noise_std = model.unpack(self._every.wide_end(best, is_kept, [d + 1], 1.0))[2] / scale
         kernel = self._kernel_of(lengthscales)
         B = max(B0, likely.B, B_FACTOR * norm)
         return replace(likely, kernel=kernel, noise_std=noise_std, B=B, B0=B0)
@@ -138,6 +139,12 @@ class Fitting:
         if self._is_flat:
             return self._model.prior[:, 0], np.ones(len(self._model.y), dtype=bool)
         return self._model.solve()
+
+    @cached_property
+    def _solution_of_every(self) -> tuple[Floats, Bools]:
+        """Only its noise counts."""
+        is_known = self._is_flat or self._every is self._model or self._model.noise is not None
+        return self._solution if is_known else self._every.settle(self._solution[0])
 
     def _robust(self, y: Floats) -> Floats:
         robust: Floats = np.clip((np.clip(y, -1e150, 1e150) - self._origin) / self._unit, -1e9, 1e9)

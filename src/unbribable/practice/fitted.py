@@ -66,9 +66,7 @@ class Fitted:
     @cached_property
     def judge(self) -> Model:
         """The model that guarantees rest on: the wide end of what the readings allow."""
-        every = np.linspace(0, len(self._y) - 1, min(len(self._y), N_FITTED)).astype(int)
-        found = self._about_f.cautious(self._U[every], self._y[every])
-        return self._model(found, self.scale, is_bound=True)
+        return self._model(self._about_f.cautious(), self.scale, is_bound=True)
 
     @cached_property
     def scores(self) -> Model:
@@ -88,12 +86,14 @@ class Fitted:
 
     def _fitting(self, center: float | None) -> Fitting:
         kernel, kept = self._plan.kernel, thinned(self._U)
+        every = np.linspace(0, len(self._y) - 1, min(len(self._y), N_FITTED)).astype(int)
         return Fitting(
             self._U[kept],
             self._y[kept],
             kernel=None if kernel is None else kernel.scaled(1.0 / self._side),
             noise_std=self._plan.noise_std,
             center=center,
+            every=(self._U[every], self._y[every]),
         )
 
     def _model(self, found: Fit, scale: float, *, is_bound: bool = False) -> Model:

@@ -1,7 +1,8 @@
 """Readings of a Gaussian process with noise, some of which may be lies (ours).
 
 In robust units of the readings: a reading is y = c + s f(x) + noise with f ~ GP(0, k), or a lie, whose
-log density is -cost whatever its value. s, lengthscales, noise and which readings are lies are chosen
+log density is -cost whatever its value. Readings that agree to the last digit, as of a stuck sensor, are
+cheaper to call lies. s, lengthscales, noise and which readings are lies are chosen
 together, by coordinate ascent on their joint density. So a lie costs at most a constant, however large
 it is; one that looks like f goes unnoticed.
 """
@@ -14,7 +15,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from unbribable.model.checks import Bools, Floats
+from unbribable.decision.predictions import told_alike
+from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.kernels import Matern
 from unbribable.model.solve import Factor
 
@@ -34,6 +36,8 @@ _STARTS = ((0.2, 10.0, 0.2), (1.0, 10.0, 0.2), (0.3, 2.0, 0.1), (1.0, 2.0, 0.1))
 """Lengthscale / sqrt(d), s and noise. A large s sees few lies at first, a small one many."""
 _GROSS = 30.0
 """Distance from the median beyond which a reading starts as a lie, in robust units."""
+_LEAST_COST = 4.0
+"""What it costs at least to call a reading a lie, however many are alike."""
 _N_ROUNDS = 6
 _N_STEPS_FIRST, _N_STEPS_LAST = 15, 100
 _JITTER = 1e-6
@@ -75,14 +79,21 @@ class ReadingModel:
     def n_lies_max(self) -> int:
         return max(int(LIE_RATE_MAX * len(self.y)), int(len(self.y) >= 3))
 
-    @property
-    def cost(self) -> float:
-        """What it costs to call a reading a lie, in nats.
+    @cached_property
+    def costs(self) -> Floats:
+        """What it costs to call each reading a lie, in nats, (n,).
 
         The fewer readings per coordinate, the easier it is to find a kernel under which a true peak
-        looks like a lie, and the higher the cost.
+        looks like a lie, and the higher the cost. Readings that are alike have one cause: they share it.
         """
-        return 5.0 + min(6.0, float(50.0 * self.U.shape[1] / len(self.y)))
+        cost = 5.0 + min(6.0, float(50.0 * self.U.shape[1] / len(self.y)))
+        n_alike = np.bincount(self._alike + 1)[self._alike + 1]
+        return np.where(self._alike < 0, cost, np.maximum(cost / n_alike, _LEAST_COST))
+
+    @cached_property
+    def _alike(self) -> Ints:
+        _, group = np.unique(self.U, axis=0, return_inverse=True)
+        return told_alike(group.reshape(-1), self.y)
 
     def unpack(self, theta: Floats) -> tuple[Floats, float, float]:
         """Lengthscales (none where the kernel is given), s and noise."""
@@ -137,8 +148,8 @@ class ReadingModel:
     def screen(self, theta: Floats, is_kept: Bools) -> Bools:
         """Set aside or take back one reading at a time, as long as the joint density rises.
 
-        A reading is a lie if its log density given the others kept is below -cost; the one for which
-        that changes most goes first.
+        A reading is a lie if its log density given the others kept is below minus its cost; the one
+        for which that changes most goes first.
         """
         _, scale, noise = self.unpack(theta)
         covariance = self.covariance(self._gram_of(theta), scale, noise)
@@ -152,7 +163,7 @@ class ReadingModel:
             var[out] = np.diag(covariance)[out] - np.einsum("ij,ij->j", covariance[:, out], weights)
             error[out] = self.y[out] - covariance[out] @ dual
             log_density = -0.5 * (error * error / var + np.log(2.0 * np.pi * var))
-            gain = np.where(is_kept, -1.0, 1.0) * (log_density + self.cost)
+            gain = np.where(is_kept, -1.0, 1.0) * (log_density + self.costs)
             if len(out) >= self.n_lies_max:
                 gain[is_kept] = -np.inf
             i = int(np.argmax(gain))
@@ -170,7 +181,7 @@ class ReadingModel:
 
     def settle(self, theta: Floats) -> tuple[Floats, Bools]:
         """theta, refined from where it is, and the readings kept under it."""
-        is_kept = self.screen(theta, np.ones(len(self.y), dtype=bool))
+        is_kept = self.screen(theta, self._alike < 0)
         return self._descend(theta, is_kept, _N_STEPS_LAST)[1], is_kept
 
     def solve(self) -> tuple[Floats, Bools]:
@@ -178,7 +189,9 @@ class ReadingModel:
         d, n = self.n_lengthscales, len(self.prior) - self.n_lengthscales
         root = math.sqrt(self.U.shape[1])
         starts = dict.fromkeys((root * start[0],) * d + start[1:][:n] for start in _STARTS)
-        found = [self._alternate(np.log(start)) for start in starts]
+        gross = np.abs(self.y) > max(_GROSS, float(np.sort(np.abs(self.y))[-1 - self.n_lies_max]))
+        suspected = [gross, gross | (self._alike >= 0)] if (self._alike >= 0).any() else [gross]
+        found = [self._alternate(np.log(start), ~lies) for start in starts for lies in suspected]
         _, theta, is_kept = min(found, key=lambda solution: solution[0])
         return self._descend(theta, is_kept, _N_STEPS_LAST)[1], is_kept
 
@@ -201,18 +214,16 @@ class ReadingModel:
                 outside = step
         return found
 
-    def _alternate(self, theta: Floats) -> tuple[float, Floats, Bools]:
+    def _alternate(self, theta: Floats, is_kept: Bools) -> tuple[float, Floats, Bools]:
         """Screen and descend in turn until the same readings are kept; the loss, theta and those."""
-        distance = np.abs(self.y)
-        is_kept = distance <= max(_GROSS, float(np.sort(distance)[-1 - self.n_lies_max]))
         value = math.inf
         for _ in range(_N_ROUNDS):
             before, is_kept = is_kept, self.screen(theta, is_kept)
             if value < math.inf and np.array_equal(before, is_kept):
                 break
             value, theta = self._descend(theta, is_kept, _N_STEPS_FIRST)
-        n_lies = int((~is_kept).sum())
-        return value + n_lies * (self.cost - 0.5 * math.log(2.0 * math.pi)), theta, is_kept
+        costs = self.costs[~is_kept] - 0.5 * math.log(2.0 * math.pi)
+        return value + float(costs.sum()), theta, is_kept
 
     def _descend(
         self, theta: Floats, is_kept: Bools, n_steps: int, limits: Floats | None = None
