@@ -146,7 +146,9 @@ def test_demo_is_figure_1(tmp_path):
     assert near["GP-UCB"] <= 0.05
     assert near["RobustGPUCB (paper)"] >= 0.5
     assert near["RobustGPUCB (exact)"] >= 0.9
-    assert {row["learner"] for row in data["learners"]} == {*near, "FastSlowGPUCB", "LayeredGPUCB"}
+    proven = {"FastSlowGPUCB", "LayeredGPUCB", "LadderGPUCB"}
+    assert {row["learner"] for row in data["learners"]} == {*near, *proven}
+    assert {row["games"] for row in data["learners"]} == {8}
     found = {row["learner"]: row["found_optimum"] for row in data["learners"]}
     assert found.pop("GP-UCB") <= 0.05
     assert min(found.values()) >= 0.9
