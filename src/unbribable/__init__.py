@@ -30,7 +30,12 @@ from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.world.environment import Environment
 
 if TYPE_CHECKING:
-    from unbribable.practice.figures.plots import plot_history, plot_posterior, plot_suspects
+    from unbribable.practice.figures.plots import (
+        plot_history,
+        plot_importance,
+        plot_posterior,
+        plot_suspects,
+    )
 
 __version__ = "0.1.0"
 
@@ -70,12 +75,13 @@ __all__ = [
     "maximize",
     "minimize",
     "plot_history",
+    "plot_importance",
     "plot_posterior",
     "plot_suspects",
     "simulate",
 ]
 
-_PLOTS = ("plot_history", "plot_posterior", "plot_suspects")
+_PLOTS = ("plot_history", "plot_importance", "plot_posterior", "plot_suspects")
 
 
 def __getattr__(name: str) -> Any:

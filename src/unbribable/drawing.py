@@ -126,17 +126,22 @@ def looks(labels: Iterable[str]) -> dict[str, Look]:
     }
 
 
-def panel_grid(
-    n: int, *, height: float = 1.75, n_columns: int | None = None
-) -> "tuple[Figure, list[Axes]]":
-    """A figure with n panels: one in a column's width, several in a page's."""
-    from matplotlib.figure import Figure
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure of this size in inches, which a notebook shows."""
+    from unbribable.figure import ShownFigure
 
+    return ShownFigure(figsize=(width, height), layout="constrained")
+
+
+def panel_grid(
+    n: int, *, height: float = 1.75, n_columns: int | None = None, width: float | None = None
+) -> "tuple[Figure, list[Axes]]":
+    """A figure with n panels: by default one in a column's width, several in a page's."""
     if n_columns is None:
         n_columns = 2 if n in (2, 4) else min(n, 3)
     n_rows = math.ceil(n / n_columns)
     height *= 1.15 if n_columns < 3 else 1.0
-    figure = Figure(figsize=(COLUMN if n == 1 else PAGE, height * n_rows), layout="constrained")
+    figure = new_figure(width or (COLUMN if n == 1 else PAGE), height * n_rows)
     axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
     for unused in axes[n:]:
         unused.remove()

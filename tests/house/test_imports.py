@@ -27,7 +27,11 @@ MAY_IMPORT = {
 }
 """Floor -> other floors it may import."""
 
-BESIDE = {"__init__.py": set(MAY_IMPORT), "__main__.py": {"cli"}, "drawing.py": set(), "files.py": set()}
+BESIDE = {
+    "__init__.py": set(MAY_IMPORT),
+    "__main__.py": {"cli"},
+    **{name: set() for name in ("drawing.py", "figure.py", "files.py")},
+}
 """The same of the files beside the floors."""
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -12,8 +12,14 @@ from matplotlib.figure import Figure
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from unbribable.practice.figures.belief import MAX_SLICES, axes_of, belief, section
+from unbribable.practice.figures.importance import importance
 from unbribable.practice.figures.marks import window
-from unbribable.practice.figures.plots import plot_history, plot_posterior, plot_suspects
+from unbribable.practice.figures.plots import (
+    plot_history,
+    plot_importance,
+    plot_posterior,
+    plot_suspects,
+)
 from unbribable.practice.figures.run import against, band_label, band_note, history, run_of
 
 LIES = {12: 1.9, 17: -1.1}
@@ -139,6 +145,22 @@ def test_there_are_no_more_rows_than_readings():
     assert len(plot_suspects(algorithm, 2).axes[0].get_yticks()) == 2
     with pytest.raises(ValueError, match="k must be >= 1, got k=0"):
         plot_suspects(algorithm, 0)
+
+
+# --- importance ----------------------------------------------------------------------------------
+
+
+def test_importance_is_the_share_of_the_variance_that_a_parameter_causes():
+    box = ub.Box([0.0] * 3, [1.0] * 3)
+    learner = ub.RobustGPUCB(box, assumed(kernel=ub.SquaredExponential(1.0), noise_std=0.001), C=0.0)
+    for x in np.random.default_rng(0).random((40, 3)):
+        learner.tell(x=x, y=float(x[0] - 0.5 + (2.0 * x[0] - 1.0) * (2.0 * x[1] - 1.0)))
+    found = importance(run_of(learner))  # of the variance: x[0] alone 1/12, both together 1/9
+    assert found.names == ("x[0]", "x[1]", "x[2]")
+    assert found.alone == pytest.approx([3.0 / 7.0, 0.0, 0.0], abs=0.02)
+    assert found.total == pytest.approx([1.0, 4.0 / 7.0, 0.0], abs=0.02)
+    assert found.sd == pytest.approx((7.0 / 36.0) ** 0.5, rel=0.05)
+    assert found.doubt < 0.1
 
 
 # --- belief --------------------------------------------------------------------------------------
@@ -341,7 +363,45 @@ def test_the_figures_of_a_line_can_be_read(line):
             "best reading (naive)", "recommended point", "truth"} == set(legend_of(figure))  # fmt: skip
     check_readable(plot_history(line))
     check_readable(plot_suspects(line))
+    check_readable(plot_importance(line))
     assert "reading" not in legend_of(plot_posterior(line, trials=False))
+
+
+def test_a_notebook_is_given_a_picture_of_the_width_asked_for(line):
+    for plot in (plot_posterior, plot_history, plot_suspects, plot_importance):
+        png, size = plot(line, width=4.0)._repr_png_()
+        assert png.startswith(b"\x89PNG")
+        assert size["width"] == 4 * 96
+    with pytest.raises(ValueError, match="width must be finite and >= 2, got width=1"):
+        plot_history(line, width=1)
+
+
+def test_figures_are_drawn_into_the_axes_given_and_leave_their_legend_to_the_user(line, mixed):
+    figure = Figure(layout="constrained")
+    axes = figure.subplots(2, 2).ravel()
+    for plot, ax in zip(
+        (plot_posterior, plot_history, plot_suspects, plot_importance), axes, strict=True
+    ):
+        assert plot(line, ax=ax) is figure
+        assert ax.get_legend_handles_labels()[1]
+    assert not figure.legends
+    plane = algorithm_on(ub.Box([0.0, 0.0], [1.0, 1.0]), truth, n=4, C=1.0)
+    plot_posterior(plane, ax=axes[0])
+    with pytest.raises(ValueError, match="ax must be left out with more than two parameters, got 3"):
+        plot_posterior(mixed, ax=axes[0])
+    with pytest.raises(ValueError, match="width must be left out where ax is given"):
+        plot_history(line, ax=axes[0], width=3.0)
+    with pytest.raises(TypeError, match="ax must be matplotlib's Axes, got 3"):
+        plot_history(line, ax=3)
+
+
+def test_a_study_is_drawn_as_its_result_is():
+    study = ub.Study([(0.0, 1.0)], assumptions=assumed(), corruption=1.0, seed=0)
+    for _ in range(3):
+        query = study.ask()
+        study.tell(query, truth(query.x))
+    assert legend_of(plot_history(study)) == legend_of(plot_history(study.result()))
+    assert run_of(study).y.tolist() == [trial.y for trial in study.result().trials]
 
 
 @pytest.mark.parametrize(("C", "is_drawn"), [(0.0, True), (100.0, False)])
@@ -441,7 +501,7 @@ def test_a_figure_of_nothing_is_refused(plot):
         nothing = ub.maximize(fails, [(0.0, 1.0)], 1, seed=0)
     with pytest.raises(ValueError, match="at least one reading, got a result without any"):
         plot(nothing)
-    with pytest.raises(TypeError, match="a Result or an algorithm, got 3"):
+    with pytest.raises(TypeError, match="a Result, a study or an algorithm, got 3"):
         plot(3)
 
 

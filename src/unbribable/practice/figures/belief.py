@@ -15,6 +15,7 @@ from unbribable.model.dimensions import Choice, Dimension, Real
 from unbribable.practice.figures.run import Run, in_units, run_of
 from unbribable.practice.result import Result
 from unbribable.practice.space import Space
+from unbribable.practice.study import Study
 
 N_LINE, N_SLICE, N_SIDE = 401, 121, 81
 """Points of a line alone, of one of several lines, and of a side of a plane."""
@@ -104,14 +105,14 @@ class Belief:
     """Parameters without a line, since there are too many."""
 
 
-def belief(source: Result | Algorithm, *, at: Any = None, truth: Truth | None = None) -> Belief:
+def belief(source: Result | Study | Algorithm, *, at: Any = None, truth: Truth | None = None) -> Belief:
     """Mean and interval: along the line of one parameter, on the plane of two, along slices of more.
 
     The interval is what all trusted instances leave f by the readings they hold now, cut at +-B0;
     it holds at all points at once. (That of the recommendation is cut with all earlier ones too.)
 
     Args:
-        source: A result, shown in the user's units, or an algorithm, in its own.
+        source: A result or a study, shown in the user's units, or an algorithm, in its own.
         at: The point that lines go through, as f takes it; the recommended one by default.
         truth: The function behind the readings, where it is known; takes points as f does.
     """

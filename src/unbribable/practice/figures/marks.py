@@ -1,16 +1,24 @@
-"""What the figures of a run share: marks for readings and points, limits."""
+"""What the figures of a run share: axes, marks for readings and points, limits."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.drawing import BLACK, GREEN, ORANGE, PURPLE, RED
+from unbribable.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, named_once, new_figure
+from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 VALUE = "value (units of f)"
+
+LINE = 5.4
+"""Inches: the width of a figure with one panel, unless told."""
+
+THIN: dict[str, Any] = {"color": BLUE, "linewidth": 0.7}
+"""How the ends of the worst case are drawn."""
 
 Limits = tuple[float, float]
 
@@ -25,7 +33,8 @@ _STYLES: dict[str, tuple[str, str, str, float, dict[str, Any]]] = {
     "failed": ("failed evaluation", BLACK, "|", 6.0, {}),
     "place": ("where readings were taken", GREEN, "|", 6.0, _RUG),
     "suspicious place": ("where suspicious ones were taken", RED, "|", 9.0, _RUG),
-    "on a map": ("reading", GREEN, "o", 3.6, {**_WHITE, "markeredgewidth": 0.5, "zorder": 3.0}),
+    "on a map": ("reading", "white", "o", 3.8,
+        {"markeredgecolor": BLACK, "markeredgewidth": 0.7, "clip_on": False, "zorder": 3.0}),
     "suspicious on a map": ("suspicious reading", RED, "X", 6.5,
         {**_WHITE, "markeredgewidth": 0.6, "zorder": 3.5}),
     "not flagged": ("reading, not flagged", GREEN, "o", 5.0,
@@ -38,6 +47,38 @@ _STYLES: dict[str, tuple[str, str, str, float, dict[str, Any]]] = {
         {"markerfacecolor": "none", "markeredgewidth": 1.4, "clip_on": False, "zorder": 5.0}),
 }  # fmt: skip
 """Kind of mark -> label, colour, marker, size, and what else matplotlib is told."""
+
+
+def width_of(width: float | None, otherwise: float) -> float:
+    """The width in inches that was asked for, or another."""
+    return otherwise if width is None else checks.real("width", width, at_least=2.0)
+
+
+def axes_of_one(ax: "Axes | None", width: float | None, height: float) -> "Axes":
+    """The axes given, or those of a new figure.
+
+    Raises:
+        TypeError: ax is something else.
+        ValueError: Both are given.
+    """
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        return new_figure(width_of(width, LINE), height).subplots()
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be matplotlib's Axes, got {ax!r}")
+    if width is not None:
+        raise ValueError(f"width must be left out where ax is given, got width={width}")
+    return ax
+
+
+def finished(ax: "Axes", note: str, is_given: bool) -> "Figure":
+    """The figure of one panel, with its legend below; without one where the axes were given."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    if not is_given:
+        named_once(figure, [ax], note)
+    return figure
 
 
 def mark(ax: "Axes", x: Any, y: Any, kind: str, is_shown: Bools | None = None, **more: Any) -> None:

@@ -5,11 +5,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.drawing import BLACK, BLUE, PAGE, add_height, named_once, panel_grid, styled
+from unbribable.drawing import (
+    BLACK,
+    BLUE,
+    PAGE,
+    add_height,
+    named_once,
+    new_figure,
+    panel_grid,
+    styled,
+)
 from unbribable.practice.figures.belief import Axis, Belief, Section, Truth, belief
-from unbribable.practice.figures.marks import VALUE, Limits, mark, mark_readings, window
+from unbribable.practice.figures.marks import (
+    LINE,
+    THIN,
+    VALUE,
+    Limits,
+    axes_of_one,
+    mark,
+    mark_readings,
+    width_of,
+    window,
+)
 from unbribable.practice.figures.run import band_label, band_note, in_words
 from unbribable.practice.result import Result
+from unbribable.practice.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,63 +38,79 @@ if TYPE_CHECKING:
 
 @styled
 def plot_posterior(
-    result: Result | Algorithm, *, at: Any = None, trials: bool = True, truth: Truth | None = None
+    result: Result | Study | Algorithm,
+    *,
+    at: Any = None,
+    trials: bool = True,
+    truth: Truth | None = None,
+    width: float | None = None,
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """What is believed about f: one parameter as a line, two as a map, more as slices.
 
     The estimate is the mean of a Gaussian process given the readings that do not look like lies, with
-    two standard deviations: a picture without a guarantee. The interval around it is the guaranteed
-    one; where it leaves the axes it is cut there, where it would fill them it is left out, and the
-    legend says what it is at the point.
+    two standard deviations: a picture without a guarantee. The thin lines are the ends of the
+    guaranteed interval; where they leave the axes all along they are left out, and the legend says
+    what the interval is at the point.
 
     Args:
-        result: A result, drawn in your units, or an algorithm, in the model's.
+        result: A result or a study (ours, or Optuna's with our sampler), drawn in your units, or an
+            algorithm, in the model's.
         at: The point that slices go through, as f takes it; the recommended one by default.
         trials: Whether to draw the readings (in slices, where on each axis they were taken).
         truth: The function behind the readings, where it is known; takes points as f does.
+        width: Of the figure in inches.
+        ax: Axes to draw in, in place of a figure of its own, for one or two parameters (of two, the
+            estimate alone); the legend is then yours: `ax.legend()`.
 
     Returns:
-        The figure, not shown: `figure.savefig("posterior.png")`.
+        The figure. A notebook shows it; elsewhere: `figure.savefig("posterior.png")`.
     """
-    from matplotlib.figure import Figure
-
     known = belief(result, at=at, truth=truth)
-    sections = known.sections
-    if len(sections[0].axes) == 2:
-        figure, axes = _map(known, sections[0], trials)
+    sections, is_map = known.sections, len(known.sections[0].axes) == 2
+    if ax is not None and len(sections) > 1:
+        raise ValueError(
+            f"ax must be left out with more than two parameters, got {len(sections)}, a panel for each"
+        )
+    if is_map:
+        axes = _map(known, sections[0], trials, width, ax)
     else:
         if len(sections) == 1:
-            figure = Figure(figsize=(5.4, 2.7), layout="constrained")
-            axes = [figure.subplots()]
+            axes = [axes_of_one(ax, width, 2.7)]
         else:
-            figure, axes = panel_grid(len(sections), height=1.6)
+            _, axes = panel_grid(len(sections), height=1.6, width=width_of(width, PAGE))
         limits = _limits(known, trials)
-        for ax, line in zip(axes, sections, strict=True):
-            _along(ax, known, line, limits, trials)
-            ax.set_ylabel(VALUE)
-            ax.label_outer(remove_inner_ticks=False)
-            ax.tick_params(labelbottom=True)
-            ax.set_xlabel(line.axes[-1].name)
-    add_height(figure, 4.0 * sum(_is_turned(each.axes[-1]) for each in sections))
-    named_once(figure, axes, _note(known))
+        for one, line in zip(axes, sections, strict=True):
+            _along(one, known, line, limits, trials)
+            one.set_ylabel(VALUE)
+            if ax is None:
+                one.label_outer(remove_inner_ticks=False)
+                one.tick_params(labelbottom=True)
+            one.set_xlabel(line.axes[-1].name)
+    figure = axes[0].get_figure(root=True)
+    assert figure is not None
+    if ax is None:
+        add_height(figure, 4.0 * sum(_is_turned(each.axes[-1]) for each in sections))
+        named_once(figure, axes, _note(known))
     return figure
 
 
 def _along(ax: "Axes", known: Belief, line: Section, limits: Limits, trials: bool) -> None:
     (axis,), run, is_alone = line.axes, known.run, len(known.sections) == 1
-    intervals = (
-        (line.lower, line.upper, 0.15, 1.0, band_label(run.best)),
-        (*line.near, 0.3, 0.6, "estimate ± 2 sd"),
-    )
     width = min(7.0, 70.0 / len(axis.values))
-    for low, high, alpha, share, label in intervals:
-        if ((low < limits[0]) & (high > limits[1])).all():
-            continue  # it would fill the axes and say nothing
-        style: dict[str, Any] = {"color": BLUE, "alpha": alpha, "label": label}
-        if axis.is_points:
-            ax.vlines(axis.values, low, high, linewidth=share * width, **style)
-        else:
-            ax.fill_between(axis.values, low, high, linewidth=0.0, **style)
+    low, high = line.near
+    style: dict[str, Any] = {"color": BLUE, "alpha": 0.3, "label": "estimate ± 2 sd"}
+    if axis.is_points:
+        ax.vlines(axis.values, low, high, linewidth=0.6 * width, **style)
+    else:
+        ax.fill_between(axis.values, low, high, linewidth=0.0, **style)
+    worst = (line.lower, line.upper)
+    is_seen = [((limits[0] <= end) & (end <= limits[1])).any() for end in worst]
+    if axis.is_points and any(is_seen):
+        ax.vlines(axis.values, *worst, label=band_label(run.best), **THIN)
+    for k in np.flatnonzero(is_seen) if not axis.is_points else ():
+        label = None if k and all(is_seen) else band_label(run.best)
+        ax.plot(axis.values, worst[k], label=label, **THIN)
     points: dict[str, Any] = {
         "linestyle": "none",
         "marker": "_",
@@ -101,40 +137,43 @@ def _along(ax: "Axes", known: Belief, line: Section, limits: Limits, trials: boo
     _scale(ax, axis, "x")
 
 
-def _map(known: Belief, plane: Section, trials: bool) -> "tuple[Figure, list[Axes]]":
-    """Estimate, its standard deviation, and the truth where it is known."""
-    from matplotlib.figure import Figure
-
+def _map(
+    known: Belief, plane: Section, trials: bool, width: float | None, ax: "Axes | None"
+) -> "list[Axes]":
+    """Estimate, its sd and the truth on a plane; the estimate alone in axes that are given."""
     parts = [("estimate (units of f)", plane.mean), ("its sd (units of f)", plane.sd)]
     if plane.truth is not None:
         parts.append(("truth (units of f)", plane.truth))
-    width = PAGE if len(parts) == 3 else 5.4
-    figure = Figure(figsize=(width, width / len(parts) + 0.45), layout="constrained")
-    axes = list(figure.subplots(1, len(parts), sharey=True, squeeze=False).flat)
+    if ax is None:
+        inches = width_of(width, PAGE if len(parts) == 3 else LINE)
+        figure = new_figure(inches, inches / len(parts) + 0.45)
+        axes = list(figure.subplots(1, len(parts), sharey=True, squeeze=False).flat)
+    else:
+        axes, parts = [axes_of_one(ax, width, 0.0)], parts[:1]
     both = np.concatenate([part.ravel() for _, part in parts if part is not plane.sd])
     run, (up, across) = known.run, plane.axes
     at, here = ([axis.positions(U) for axis in (across, up)] for U in (run.U, known.u[None]))
     is_smooth = not (across.is_points or up.is_points)
-    for ax, (name, part) in zip(axes, parts, strict=True):
+    for one, (name, part) in zip(axes, parts, strict=True):
         is_sd = part is plane.sd
         limits = {} if is_sd else {"vmin": float(both.min()), "vmax": float(both.max())}
-        mesh = ax.pcolormesh(
+        mesh = one.pcolormesh(
             across.values, up.values, part, rasterized=True,
             shading="gouraud" if is_smooth else "nearest", cmap="Greys" if is_sd else "viridis",
             **limits,
         )  # fmt: skip
-        figure.colorbar(mesh, ax=ax, location="top", aspect=30, pad=0.02).set_label(name)
-        ax.grid(visible=False)
+        one.figure.colorbar(mesh, ax=one, location="top", aspect=30, pad=0.02).set_label(name)
+        one.grid(visible=False)
         if trials:
-            mark(ax, at[0], at[1], "on a map", ~run.is_flagged)
-            mark(ax, at[0], at[1], "suspicious on a map", run.is_flagged)
-            mark(ax, at[0][run.naive], at[1][run.naive], "naive")
-        mark(ax, here[0], here[1], "best" if known.is_recommended else "at")
-        _scale(ax, across, "x")
-        _scale(ax, up, "y")
-        if ax is not axes[0]:
-            ax.set_ylabel("")
-    return figure, axes
+            mark(one, at[0], at[1], "on a map", ~run.is_flagged)
+            mark(one, at[0], at[1], "suspicious on a map", run.is_flagged)
+            mark(one, at[0][run.naive], at[1][run.naive], "naive")
+        mark(one, here[0], here[1], "best" if known.is_recommended else "at")
+        _scale(one, across, "x")
+        _scale(one, up, "y")
+        if one is not axes[0]:
+            one.set_ylabel("")
+    return axes
 
 
 def _scale(ax: "Axes", axis: Axis, way: str) -> None:

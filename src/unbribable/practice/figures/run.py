@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,13 @@ from unbribable.decision.suspects import Suspect
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.practice.optuna_table import is_optuna_study
 from unbribable.practice.result import Result
 from unbribable.practice.space import Space
+from unbribable.practice.study import Study
+
+COUNTED = "round t is trial t − 1"
+"""For figures of an Optuna study, which counts from 0."""
 
 N_CHECKS = 40
 """Rounds of a history at which the recommendation is worked out, at most."""
@@ -38,6 +43,9 @@ class Run:
     estimate: Callable[[Floats], tuple[Floats, Floats]]
     """Mean and standard deviation of f at points as the kernel sees them, (k, d), by the readings that
     look honest: a picture, not a guarantee."""
+
+    note: str = ""
+    """What a reader has to know about the numbers of the rounds."""
 
     @cached_property
     def rounds(self) -> Ints:
@@ -73,11 +81,14 @@ class Run:
         return trusted(self.algorithm)[0]
 
 
-def run_of(source: Result | Algorithm) -> Run:
-    """What a figure needs of a result, in the user's units, or of an algorithm, in its own.
+def run_of(source: Any) -> Run:
+    """What a figure needs, in the user's units, or of an algorithm, in its own.
+
+    Args:
+        source: A result, a study (ours or Optuna's), or an algorithm.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: It is something else.
         ValueError: There is no reading yet.
     """
     if isinstance(source, Algorithm):
@@ -87,13 +98,34 @@ def run_of(source: Result | Algorithm) -> Run:
         best, found = source.recommend(), source.suspects()
         estimate = Estimate(honest(source.readings, source.assumptions), source.assumptions).at
         return Run(source, MODEL_UNITS, Space(source.domain), best, found, y, estimate)
-    if not isinstance(source, Result):
-        raise TypeError(f"a figure is made of a Result or an algorithm, got {source!r}")
-    current, advised = source.engine.settled(), source.recommendation
+    result, note = result_of(source), COUNTED if is_optuna_study(source) else ""
+    current, advised = result.engine.settled(), result.recommendation
     if current is None or advised is None:
         raise ValueError("a figure needs at least one reading, got a result without any")
     y, units = np.array([reading.y for reading in current.told]), current.fit().judge.units
-    return Run(current.judge(), units, source.space, advised, source.suspects, y, current.predict)
+    return Run(current.judge(), units, result.space, advised, result.suspects, y, current.predict, note)
+
+
+def result_of(source: Any) -> Result:
+    """The result that a figure is made of.
+
+    Raises:
+        TypeError: There is none: it is no result and no study, or an Optuna study of another sampler.
+    """
+    if isinstance(source, Study):
+        return source.result()
+    if is_optuna_study(source):
+        if not hasattr(source.sampler, "result"):
+            raise TypeError(
+                "a figure of an Optuna study needs UnbribableSampler as its sampler, got "
+                f"{type(source.sampler).__name__}: study.sampler = UnbribableSampler.from_study(study), "
+                "or = UnbribableSampler() if another sampler has proposed its trials"
+            )
+        found: Result = source.sampler.result(source)
+        return found
+    if not isinstance(source, Result):
+        raise TypeError(f"a figure is made of a Result, a study or an algorithm, got {source!r}")
+    return source
 
 
 class Check(NamedTuple):
@@ -152,10 +184,9 @@ def band_label(best: Recommendation) -> str:
 
 
 def band_note(run: Run) -> str:
-    """When the interval holds, for a line below the legend; empty where nothing is guaranteed."""
-    if run.best.probability is None:
-        return ""
-    return f"the interval holds if {run.best.supposed}"
+    """When the interval holds, for a line below the legend, and how rounds are counted."""
+    holds = "" if run.best.probability is None else f"the interval holds if {run.best.supposed}"
+    return "; ".join(words for words in (holds, run.note) if words)
 
 
 def in_words(lower: float, upper: float) -> str:
