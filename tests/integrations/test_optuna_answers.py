@@ -6,6 +6,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState, create_trial
 
 import unbribable as ub
+from integrations.optuna_studies import SECRET
+from integrations.optuna_studies import fitted as secretive
 from unbribable.integrations.optuna_answers import by_trial
 from unbribable.integrations.optuna_sampler import UnbribableSampler
 
@@ -113,3 +115,66 @@ def test_words_about_rounds_become_words_about_trials():
     assert by_trial("readings [3, 10] were taken out of 12 rounds") == (
         "the values of trials [2, 9] were taken out of 12 rounds"
     )
+
+
+def test_a_note_is_what_the_sampler_answers_by_the_numbers_of_trials(fitted):
+    sampler, study = fitted
+    sampler.note(study)
+    best, notes = sampler.recommend(study), study.user_attrs
+    assert notes["unbribable:recommended"] == best.params
+    assert notes["unbribable:expected"] == [best.estimate, best.estimate_sd]
+    assert notes["unbribable:worst case"] == [best.lower, best.upper]
+    assert notes["unbribable:guarantee"] == best.guarantee
+    flagged = sampler.suspects(study, flagged_only=True)
+    assert notes["unbribable:suspicious"].keys() == {str(LIE)} == {str(each.number) for each in flagged}
+
+
+def test_a_note_of_nothing_says_so_and_a_note_tells_no_draw_of_a_running_trial():
+    sampler = secretive(seed=SECRET, reveal="after", known_or_zero=3.0)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    sampler.note(study)
+    assert "needs a complete trial" in study.user_attrs["unbribable:recommended"]
+    study.optimize(lambda trial: trial.suggest_float("x", -2.0, 2.0), 4, callbacks=[sampler.note])
+    before = dict(study.user_attrs)
+    running = study.ask()
+    running.suggest_float("x", -2.0, 2.0)
+    sampler.note(study)
+    assert study.user_attrs == before
+    assert study.trials[running.number].system_attrs.keys().isdisjoint({"unbribable:instance"})
+
+
+def test_conditional_parameters_are_those_of_the_nearest_trial_with_the_same_choices():
+    sampler = UnbribableSampler(n_trials=20, seed=0)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+
+    def conditional(trial):
+        x, kind = trial.suggest_float("x", -1.0, 1.0), trial.suggest_categorical("kind", ["a", "b"])
+        more = (
+            trial.suggest_float("only_a", 0.0, 1.0) if kind == "a" else trial.suggest_int("only_b", 1, 9)
+        )
+        return (kind == "a") - x * x + 0.0 * more
+
+    study.optimize(conditional, 10)
+    best = sampler.recommend(study)
+    assert [*best.params] == ["kind", "x"]
+    assert best.params["kind"] == "a"
+    nearest = min(
+        (trial for trial in study.trials if trial.params["kind"] == "a"),
+        key=lambda trial: abs(trial.params["x"] - best.params["x"]),
+    )
+    assert best.conditional == {"only_a": nearest.params["only_a"]}
+    assert best.guarantee.startswith("only_a is outside the search space, since not all trials have it")
+    sampler.note(study)
+    assert study.user_attrs["unbribable:recommended"] == {**best.params, **best.conditional}
+
+
+def test_figures_are_made_of_a_study_and_count_as_optuna_does(fitted):
+    _, study = fitted
+    figure = ub.plot_suspects(study, 3)
+    assert "round t is trial t − 1" in figure.legends[0].get_title().get_text()
+    assert figure.axes[0].get_yticklabels()[0].get_text() == f"round {LIE + 1}"
+    for plot in (ub.plot_history, ub.plot_posterior):
+        assert "round t is trial t − 1" in plot(study).legends[0].get_title().get_text()
+    other = optuna.create_study(direction="maximize")
+    with pytest.raises(TypeError, match="needs UnbribableSampler as its sampler, got TPESampler"):
+        ub.plot_history(other)

@@ -2,19 +2,39 @@
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from optuna.distributions import CategoricalDistribution
+from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
+from unbribable.integrations.optuna_space import Space
 from unbribable.integrations.optuna_terms import value_of
 from unbribable.model.checks import LARGEST_READING
 from unbribable.practice import space as named
 from unbribable.practice.engine import Engine
 from unbribable.practice.result import Result, Trial
+
+if TYPE_CHECKING:
+    from unbribable.integrations.optuna_sampler import UnbribableSampler
+
+READERS = (
+    "Whoever can read the storage while a trial runs knows its draw, and is a strong adversary, against "
+    "whom this does not hold"
+)
+CONSTRAINED = (
+    "The point is that of a trial whose constraints are met, as told: that is not guaranteed, and the "
+    "points compared with it need not meet them."
+)
+CONDITIONAL = "outside the search space, since not all trials have it: its effect counts as noise"
+
+NOTE_KEY = "unbribable:"
+"""Beginning of the user attributes of a study that `UnbribableSampler.note` writes."""
 
 
 def by_trial(words: str) -> str:
@@ -39,12 +59,66 @@ def as_result(engine: Engine, space: named.Space) -> Result:
     return Result(space, own, [found[t] for t in sorted(found)])
 
 
+def conditional(
+    trials: Sequence[FrozenTrial], engine: Engine, space: Space, best: Recommendation
+) -> dict[str, Any]:
+    """Parameters outside the space, as in the nearest trial learned that has the same choices."""
+    by_round = {trial.number + 1: trial.params for trial in trials}
+    params, parts = space.decode(best.x), space.distributions
+    choices = [name for name in parts if isinstance(parts[name], CategoricalDistribution)]
+    alike = [
+        each for each in engine.told if all(by_round[each.t][name] == params[name] for name in choices)
+    ]
+    nearest = min(alike, key=lambda each: float(np.sum((each.u - best.x) ** 2)), default=None)
+    found = {} if nearest is None else by_round[nearest.t]
+    return {name: value for name, value in found.items() if name not in parts}
+
+
+def in_words(
+    best: Recommendation, seen: str | None, others: Mapping[str, Any], *, is_constrained: bool
+) -> str:
+    """The guarantee of a study.
+
+    Args:
+        best: What is recommended.
+        seen: Why those who read the storage know the draws; None if they do not.
+        others: Its conditional parameters.
+        is_constrained: Whether trials have constraints.
+    """
+    parts = [CONSTRAINED] if is_constrained else []
+    parts += [f"{name} is {CONDITIONAL}; the nearest trial had {others[name]!r}." for name in others]
+    parts.append(by_trial(best.guarantee))
+    if best.regret_bound is not None and best.threat == "weak" and seen is not None:
+        parts.append(f"{READERS} ({seen}).")
+    return " ".join(parts)
+
+
+def note(sampler: "UnbribableSampler", study: Study) -> None:
+    """`UnbribableSampler.note`: the answer, or why there is none, and what to doubt."""
+    found: dict[str, Any]
+    try:
+        best = sampler.recommend(study)
+    except RuntimeError as error:  # no trial yet: a callback must not end the study
+        found = {"recommended": str(error)}
+    else:
+        flagged = sampler.suspects(study, flagged_only=True)
+        found = {
+            "recommended": {**best.params, **best.conditional},
+            "expected": None if best.estimate is None else [best.estimate, best.estimate_sd],
+            "worst case": [end if math.isfinite(end) else None for end in best.interval],
+            "guarantee": best.guarantee,
+            "suspicious": {str(each.number): "; ".join(each.evidence) for each in flagged},
+        }
+    for key, value in found.items():
+        study.set_user_attr(f"{NOTE_KEY}{key}", value)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StudyRecommendation(Recommendation):
     """The parameters to use, what is certain about them, and what Optuna alone would say.
 
     Values and bounds are in the units of the objective; `params` lacks what is outside the search space
-    (conditional parameters).
+    (conditional parameters), for which see `conditional`.
     """
 
     assumptions: str
@@ -55,6 +129,9 @@ class StudyRecommendation(Recommendation):
     naive_value: float
     n_trials: int
     """Complete trials that were learned."""
+    conditional: dict[str, Any]
+    """Parameters outside the search space, as in the complete trial nearest to `params` of those with
+    the same choices: something to run, about which nothing is known."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without the encoded point."""

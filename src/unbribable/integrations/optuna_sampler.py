@@ -27,6 +27,9 @@ from unbribable.integrations.optuna_answers import (
     StudySuspect,
     as_result,
     by_trial,
+    conditional,
+    in_words,
+    note,
 )
 from unbribable.integrations.optuna_history import History, is_lost
 from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
@@ -53,15 +56,6 @@ from unbribable.practice.result import Result
 
 N_STUDIES = 4
 """Studies whose history a sampler keeps."""
-
-READERS = (
-    "Whoever can read the storage while a trial runs knows its draw, and is a strong adversary, against "
-    "whom this does not hold"
-)
-CONSTRAINED = (
-    "The point is that of a trial whose constraints are met, as told: that is not guaranteed, and the "
-    "points compared with it need not meet them."
-)
 
 
 @with_settings
@@ -193,20 +187,18 @@ class UnbribableSampler(BaseSampler):
             among = history.feasible(engine)
             best = advise(engine, among)
             if best is None:
-                words = "" if among is None else " and meets its constraints"
-                raise RuntimeError(
-                    f"recommend needs a complete trial, there is none that was learned{words}"
-                )
-            words, seen = by_trial(best.guarantee), history.terms.seen_by_readers
-            if best.regret_bound is not None and best.threat == "weak" and seen is not None:
-                words = f"{words} {READERS} ({seen})."
-            guarantee = words if among is None else f"{CONSTRAINED} {words}"
+                more = "" if among is None else " and meets its constraints"
+                raise RuntimeError(f"recommend needs a complete trial, got none that was learned{more}")
             params, naive = space.decode(best.x), history.naive(study.best_trial)
             if self._search_space is not None:  # as it was declared
                 params = {name: params[name] for name in self._search_space}
+            others = conditional(history.complete, engine, space, best)
+            seen = history.terms.seen_by_readers
+            guarantee = in_words(best, seen, others, is_constrained=among is not None)
             return StudyRecommendation(
                 **{**vars(best), "params": params, "guarantee": guarantee},
                 assumptions=assumed(engine),
+                conditional=others,
                 naive_number=naive.number,
                 naive_params=dict(naive.params),
                 naive_value=value_of(naive),
@@ -265,6 +257,14 @@ class UnbribableSampler(BaseSampler):
         """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""
         with self._looked_at(study) as (_, engine, space):
             return as_result(engine, Space(not_single(space.distributions)).named())
+
+    def note(self, study: Study, trial: FrozenTrial | None = None) -> None:
+        """Write recommendation and suspicious trials into the study, where its dashboard shows them.
+
+        A callback too: `study.optimize(f, 30, callbacks=[sampler.note])`. It writes user attributes of
+        the study, since Optuna lets nobody change a trial that has ended.
+        """
+        note(self, study)
 
     # --- what Optuna calls ---------------------------------------------------------------------
 
