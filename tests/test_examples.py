@@ -1,12 +1,15 @@
 """Every example runs, in a new directory, and says what it promises."""
 
+import base64
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -92,3 +95,20 @@ def test_an_own_player_is_as_short_as_promised():
 def test_there_is_a_test_for_every_example():
     text = Path(__file__).read_text(encoding="utf-8")
     assert all(path.name in text for path in EXAMPLES.iterdir())
+
+
+@pytest.mark.long
+def test_a_notebook_shows_a_bar_and_every_figure_without_being_told_to(tmp_path):
+    notebook = nbformat.read(EXAMPLES / "pictures.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = {cell.source: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+    for source, shown in outputs.items():
+        if source.startswith("ub.plot_"):
+            (only,) = shown
+            assert base64.b64decode(only.data["image/png"]).startswith(b"\x89PNG"), source
+            assert only.metadata["image/png"]["width"] > 300
+        else:
+            bar, answer = shown
+            assert bar.data["text/plain"].startswith("round 24/24 ██████████ ")
+            assert "use temp=" in answer.data["text/plain"]
+    assert sum(source.startswith("ub.plot_") for source in outputs) == 4

@@ -69,7 +69,7 @@ def maximize(
         n_jobs: Evaluations at a time, in threads: f must be safe to call from several. What is asked
             then depends on which of them end first, so the same seed may give another run. Ctrl-C
             does not wait for those that are running; a resumed run evaluates their points again.
-        progress: Whether to show a progress bar; by default on a terminal only.
+        progress: Whether to show a progress bar; by default on a terminal and in a notebook.
         file: Where to keep the run, written before and after every evaluation. If it exists, the run
             resumes exactly as if it had not stopped; with another n_rounds, as one of that many rounds
             would go on from these readings. It is for one run at a time, and holds the seed, so

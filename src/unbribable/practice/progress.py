@@ -1,4 +1,4 @@
-"""A line that tells how a run goes, on a terminal."""
+"""A line that tells how a run goes, on a terminal or in a notebook."""
 
 import sys
 import time
@@ -26,14 +26,14 @@ def reporter(n_rounds: int, progress: bool | None) -> Iterator[Callable[["Result
 
     Args:
         n_rounds: Rounds in all.
-        progress: True and False decide; None shows the bar if standard error is a terminal and rich
-            is installed.
+        progress: True and False decide; None shows the bar in a notebook, and if standard error is a
+            terminal and rich is installed.
     """
-    is_wanted = sys.stderr.isatty() and _has_rich() if progress is None else progress
-    if not is_wanted:
+    by_default = is_notebook() or (sys.stderr.isatty() and _has_rich())
+    if not (by_default if progress is None else progress):
         yield lambda result: None
         return
-    if not _has_rich():
+    if not (is_notebook() or _has_rich()):
         raise ImportError('a progress bar needs rich: pip install "unbribable[cli]"')
     with bar("round", n_rounds) as show:
         last = [-_EVERY]
@@ -51,13 +51,17 @@ def reporter(n_rounds: int, progress: bool | None) -> Iterator[Callable[["Result
 
 @contextmanager
 def bar(what: str, total: int = 0, *, has_time_left: bool = False) -> Iterator[Show]:
-    """A progress bar on standard error.
+    """A progress bar on standard error, or below the cell of a notebook.
 
     Args:
         what: What is counted.
         total: How many there are, if that is known; room is kept for the number.
         has_time_left: Whether the bar says how long the rest will take.
     """
+    if is_notebook():
+        with _in_cell(what) as show:
+            yield show
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -82,6 +86,27 @@ def bar(what: str, total: int = 0, *, has_time_left: bool = False) -> Iterator[S
         yield lambda done, total, words: drawn.update(
             task, completed=done, total=total, description=words
         )
+
+
+def is_notebook() -> bool:
+    """Whether a Jupyter kernel runs this."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return hasattr(shell, "kernel")
+
+
+@contextmanager
+def _in_cell(what: str) -> Iterator[Show]:
+    """A line of plain text below the cell that runs, which needs no widgets."""
+    said = [""]
+    handle = sys.modules["IPython"].display.display({"text/plain": what}, raw=True, display_id=True)
+
+    def show(done: int, total: int, words: str | None) -> None:
+        said[0] = said[0] if words is None else words
+        n = 10 * done // max(total, 1)
+        line = f"{what} {done}/{total} {'█' * n}{'░' * (10 - n)} {said[0]}"
+        handle.update({"text/plain": line}, raw=True)
+
+    yield show
 
 
 def _has_rich() -> bool:
