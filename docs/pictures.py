@@ -1,6 +1,7 @@
-"""The pictures of the page in the documents: `python docs/pictures.py` takes them anew, with Chromium.
+"""The pictures in the documents: `python docs/pictures.py` makes them anew, with Chromium.
 
-It plays a game, makes a study and a table with lies, serves them, and looks at each in light and dark.
+It runs README's example, plays a game, makes a study and a table with lies, serves them, and looks at
+each in light and dark.
 """
 
 import json
@@ -12,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from playwright.sync_api import Page, sync_playwright
@@ -32,6 +34,14 @@ def served(*words: str) -> Iterator[str]:
         assert server.stdout is not None
         yield json.loads("".join(server.stdout.readline() for _ in range(5)))["address"]
         server.send_signal(signal.SIGINT)
+
+
+def history() -> None:
+    """README's first example as a figure: its first Python block is run."""
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(readme.split("```python\n", 1)[1].split("```", 1)[0], names)
+    ub.plot_history(names["result"]).savefig(IMAGES / "history.png", dpi=150)
 
 
 def study(path: Path) -> None:
@@ -89,6 +99,7 @@ def audited(page: Page, address: str) -> None:
 
 def main() -> None:
     """Take all pictures."""
+    history()
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         study(Path(folder) / "laser.json")
