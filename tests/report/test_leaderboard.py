@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from report.hand_made import record, write
 from unbribable.cli.main import app
 from unbribable.report import numbers
-from unbribable.report.board_page import leaderboard
+from unbribable.report.board_page import leaderboard, price_and_protection
 from unbribable.report.leaderboard import beats, boards, slope
 
 
@@ -124,6 +124,26 @@ def test_price_and_protection_are_multiples_of_the_regret_of_gp_ucb_without_lies
     places = board.places()
     assert places["ours"] == (2.5, 2.5, pytest.approx(0.5 / 3**0.5))
     assert places["GP-UCB"][:2] == (1.0, pytest.approx(28.5 / 6))
+
+
+def test_the_figure_tells_weak_promises_from_strong_ones_and_from_none(tmp_path):
+    weak, strong = {"threat": "weak"}, {"threat": "strong"}
+    directory = write(tmp_path / "p", [
+        *(one for make in (games, clean) for told in (weak, strong)
+          for one in make(told["threat"], "FastSlowGPUCB", [4, 5, 6], C_assumed=1.0, told=told)),
+        *games("GP-UCB", "GPUCB", [8, 8.5, 12], told={"threat": "none"}),
+        *clean("GP-UCB", "GPUCB", [2, 2, 2], told={"threat": "none"}),
+    ])  # fmt: skip
+    drawn = price_and_protection(boards(directory))
+    marks = {text.get_text(): line.get_marker() for text, line in zip(
+        drawn.legends[0].get_texts(), drawn.legends[0].get_lines(), strict=True)}  # fmt: skip
+    assert marks["promise against any adversary, kept"] == "o"
+    assert marks["promise against weak adversaries, kept"] == "s"
+    assert "promise broken" not in marks
+    (ax,) = drawn.axes
+    shown = [line.get_marker() for line in ax.lines if len(line.get_xdata()) == 1]
+    assert sorted(shown) == ["o", "o", "s"]
+    assert price_and_protection(boards(write(tmp_path / "q", games("one", "GPUCB", [1, 2])))) is None
 
 
 def test_the_last_quarter_has_the_slope_of_the_regret(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from report.hand_made import record, write
-from unbribable.report.numbers import over_rounds, paired, scalings, slope, spread
+from unbribable.report.numbers import answers, over_rounds, paired, scalings, slope, spread
 from unbribable.report.outcomes import load
 
 
@@ -101,3 +101,18 @@ def test_an_unknown_baseline_is_refused_with_those_there_are(tmp_path):
     collection = load(write(tmp_path, [record([1.0])]))
     with pytest.raises(ValueError, match="baseline must be one of 'GP-UCB', got baseline='Best'"):
         paired(collection, "Best")
+
+
+def test_an_answer_is_the_range_of_true_regrets_and_of_certificates(tmp_path):
+    games = [
+        record([1.0], seed=k, simple=simple, certificate=certificate, promised={"main": k != 2})
+        for k, (simple, certificate) in enumerate([(0.0, 0.5), (0.25, 0.75), (0.1, None)])
+    ]
+    (one,) = answers(load(write(tmp_path / "a", games)).cells)
+    assert one.regret == pytest.approx((0.0, 0.1, 0.25))
+    assert one.certificate == pytest.approx((0.5, 0.625, 0.75))
+    assert not one.is_promised, "in one game its assumptions were false"
+    (other,) = answers(load(write(tmp_path / "b", games[:2])).cells)
+    assert other.is_promised
+    (none,) = answers(load(write(tmp_path / "c", games[2:])).cells)
+    assert none.certificate is None

@@ -8,11 +8,12 @@ import struct
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import pytest
 
 from unbribable.report import report
-from unbribable.report.figures import posterior_figures
+from unbribable.report.figures import folded, instance_panels, longest, posterior_figures
 from unbribable.report.outcomes import load, runs_of
 from unbribable.report.posterior import panel_of
 from unbribable.report.table import Table
@@ -41,6 +42,7 @@ SPEC = {
 }
 N_RUNS = 2 * 3 * (4 * 2 + 2 + 2 * 2)  # horizons, seeds; attacked, clean, clean told each budget
 FIGURES = {
+    "frontier", "recommended",
     "regret_T30", "regret_T60", "regret_against_C", "regret_against_T", "corruption",
     "instances_fast_slow", "instances_layers", "maximisers", "coverage", "posterior_1", "posterior_2",
 }  # fmt: skip
@@ -124,8 +126,10 @@ WORDS = {
         "band: ± 1 standard error",
         "3 seeds",
     ],
-    "regret_against_C": ["corruption budget C (units of f)", "slope", "least squares"],
-    "regret_against_T": ["rounds T", "slope"],
+    "regret_against_C": ["corruption budget C (units of f, log scale)", "slope", "least squares"],
+    "regret_against_T": ["rounds T (log scale)", "slope"],
+    "frontier": ["price: regret without lies (log scale)", "promise against weak adversaries, kept"],
+    "recommended": ["regret of the recommended", "true regret", "certificate, not promised here"],
     "corruption": ["corruption spent", "budget C"],
     "instances_fast_slow": ["fast", "slow", "share of the rounds"],
     "instances_layers": ["layer-1", "share of the rounds"],
@@ -141,6 +145,16 @@ def test_an_svg_says_in_words_what_it_shows(made, name):
     assert "<text" in text
     for words in WORDS[name]:
         assert words in text, words
+
+
+def test_panels_that_show_the_same_are_one(made):
+    collection = load(made[0])
+    found = instance_panels(collection, longest(collection.settings))["_layers"]
+    titles = ["Layered\nno adversary", "Layered\nnear x*, C = 2", "Layered\nnear x*, C = 4"]
+    assert [*found] == titles, "the draw alone decides, whoever lies"
+    assert [*folded(found)] == ["Layered\nno adversary; near x*, C = 2; near x*, C = 4"]
+    other = {**found, titles[1]: replace(found[titles[1]], shares=found[titles[1]].shares[:, ::-1])}
+    assert [*folded(other)] == ["Layered\nno adversary; near x*, C = 4", titles[1]]
 
 
 def test_out_and_baseline_are_the_callers_choice(made, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -192,12 +193,32 @@ def test_a_file_that_is_not_toml_is_refused_by_name(tmp_path):
         load_spec(path)
 
 
+def n_rounds(runs):
+    return sum(run.to_plain()["game"]["T"] for run in runs)
+
+
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.name)
 def test_every_experiment_is_a_valid_spec_and_grows_with_its_full_profile(path):
     small, full = load_spec(path).runs(), load_spec(path, "full").runs()
     assert 0 < len(small) < len(full)
+    quick = load_spec(path, "quick").runs()
+    assert 0 < n_rounds(quick) <= n_rounds(small)
     assert load_spec(path).name == path.stem
     json.dumps([run.to_plain() for run in small], allow_nan=False)
+
+
+def test_a_label_means_the_same_widths_in_every_experiment():
+    found: dict[str, list[dict]] = {}
+    for path in EXPERIMENTS:
+        raw = tomllib.loads(path.read_text())
+        listed = [each.get("algorithms", []) for each in (raw, *raw.get("profiles", {}).values())]
+        for player in (one for some in listed for one in some if isinstance(one, dict)):
+            widths = {name: player.get(name) for name in ("width", "noise", "tail", "gain", "beta")}
+            if isinstance(widths["beta"], dict):  # how the game begins is the protocol's
+                widths["beta"] = {**widths["beta"], "n_init": None}
+            found.setdefault(player.get("label", player["kind"]), []).append(widths)
+    for label, several in found.items():
+        assert all(widths == several[0] for widths in several), label
 
 
 def test_all_experiments_are_there():

@@ -103,7 +103,7 @@ def note(sampler: "UnbribableSampler", study: Study) -> None:
     else:
         flagged = sampler.suspects(study, flagged_only=True)
         found = {
-            "recommended": {**best.params, **best.conditional},
+            "recommended": {**(best.params or {}), **best.conditional},
             "expected": None if best.estimate is None else [best.estimate, best.estimate_sd],
             "worst case": [end if math.isfinite(end) else None for end in best.interval],
             "guarantee": best.guarantee,

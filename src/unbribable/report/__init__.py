@@ -1,11 +1,14 @@
 """Records of a sweep in, tables and figures out."""
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from unbribable.drawing import require_matplotlib
+from unbribable.report.board_page import price_and_protection
 from unbribable.report.figures import all_figures, write_all
+from unbribable.report.leaderboard import boards_of
 from unbribable.report.outcomes import Collection, load, runs_of
 from unbribable.report.table import in_markdown
 from unbribable.report.tables import all_tables
@@ -55,7 +58,9 @@ def report(
             "directory: it plays runs that have no file, and those whose file is damaged."
         )
     files = [table.write_csv(folder / f"{table.name}.csv") for table in tables]
-    figures = write_all(all_figures(collection, runs_of(directory)), folder)
+    frontier = price_and_protection(boards_of(collection, directory.resolve().name))
+    whole = [] if frontier is None else [("frontier", "Price against protection.", frontier)]
+    figures = write_all(chain(whole, all_figures(collection, runs_of(directory))), folder)
     head = [
         f"# Report: {directory.resolve().name}",
         "",

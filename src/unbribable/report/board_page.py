@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from unbribable.report import numbers, plots
 from unbribable.report.leaderboard import CLASSES, NO_PROMISE, Board, Row, boards, slope
 from unbribable.report.outcomes import Setting
 from unbribable.report.table import Column, Table, in_markdown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLOURS = dict(zip(CLASSES, (BLUE, GREEN, PURPLE, ORANGE, RED), strict=True))
 
@@ -46,8 +49,9 @@ def leaderboard(directories: Sequence[str | Path], out: str | Path) -> dict[str,
     found = [board for directory in directories for board in boards(directory)]
     images = out.parent / "images"
     images.mkdir(parents=True, exist_ok=True)
-    figure = save(plots.places({b.name: _places(b) for b in found}, _used(found)), images / out.stem)
-    lines = [_HEAD, f"![Price against protection](images/{out.stem}.png)", ""]
+    drawn = price_and_protection(found)
+    figure = [] if drawn is None else save(drawn, images / out.stem)
+    lines = [_HEAD, *([f"![Price against protection](images/{out.stem}.png)", ""] if figure else [])]
     for board in found:
         lines += [
             f"## {in_markdown(board.name)}",
@@ -76,21 +80,31 @@ def leaderboard(directories: Sequence[str | Path], out: str | Path) -> dict[str,
     return plain
 
 
-def _used(found: Sequence[Board]) -> dict[str, str]:
+def price_and_protection(found: Sequence[Board]) -> "Figure | None":
+    """The figure of all boards; None where no two players can be compared: the frontier of a sweep."""
+    panels = {board.name: _places(board) for board in found}
+    panels = {name: points for name, points in panels.items() if len(points) > 1}
     used = {row.knows for board in found for row in board.rows}
-    return {name: colour for name, colour in COLOURS.items() if name in used}
+    colours = {name: colour for name, colour in COLOURS.items() if name in used}
+    return plots.places(panels, colours) if panels else None
 
 
 def _places(board: Board) -> dict[str, plots.Place]:
     rows = {row.label: row for row in board.rows}
     return {
-        label: plots.Place(*numbers_, COLOURS[rows[label].knows], _is_valid(rows[label]))
+        label: plots.Place(*numbers_, COLOURS[rows[label].knows], _kind(rows[label]))
         for label, numbers_ in board.places().items()
     }
 
 
-def _is_valid(row: Row) -> bool | None:
-    return None if row.promise in (NO_PROMISE, "only if nobody lies") else not row.broken
+def _kind(row: Row) -> str:
+    """One of `plots.PROMISES`."""
+    strong, weak, none, broken = plots.PROMISES
+    if row.promise in (NO_PROMISE, "only if nobody lies"):
+        return none
+    if row.broken:
+        return broken
+    return weak if row.promise == "against weak adversaries" else strong
 
 
 def _words(board: Board) -> list[str]:

@@ -1,7 +1,7 @@
 """The figures of a report: which panels each has, and in which files they go."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,9 +52,46 @@ class Figure:
         groups = _by_horizon(chosen) if self.is_split else [("", "", chosen)]
         for horizon, words, settings in groups:
             for end, panels in self.panels(collection, settings).items():
-                for part, some in _parts(panels, self.n_panels):
+                for part, some in _parts(folded(panels), self.n_panels):
                     name = f"{self.name}{end}{horizon}{part}"
                     yield name, f"{self.caption}{words}.", self.draw(some, look)
+
+
+def folded(panels: Panels) -> dict[str, Any]:
+    """Panels that would look the same as one, under all of their titles.
+
+    So it is where the draw alone decides what is shown, whoever lies.
+    """
+    found: dict[str, tuple[list[str], Any]] = {}
+    for title, shown in panels.items():
+        found.setdefault(_drawn(shown), ([], shown))[0].append(title)
+    return {_joined(titles): shown for titles, shown in found.values()}
+
+
+def _drawn(shown: Any) -> str:
+    """Everything a panel draws, in words that are equal where it is."""
+    if isinstance(shown, np.ndarray):
+        return f"{shown.tolist()}"
+    if isinstance(shown, Cell):
+        return shown.algorithm
+    if isinstance(shown, Setting):
+        return ""
+    if is_dataclass(shown):
+        return _drawn([getattr(shown, field.name) for field in fields(shown)])
+    if isinstance(shown, Mapping):
+        return _drawn(list(shown.items()))
+    if isinstance(shown, list | tuple):
+        return f"[{','.join(map(_drawn, shown))}]"
+    return repr(shown)
+
+
+def _joined(titles: list[str]) -> str:
+    """Titles of one panel: what they begin with in common stands once."""
+    heads = {title.rpartition("\n")[0] for title in titles}
+    if len(titles) == 1 or len(heads) > 1:
+        return "; ".join(titles)
+    head, tails = heads.pop(), [title.rpartition("\n")[2] for title in titles]
+    return "\n".join(part for part in (head, "; ".join(tails)) if part)
 
 
 def longest(settings: Sequence[Setting]) -> list[Setting]:
@@ -139,7 +176,20 @@ def coverage_panels(collection: Collection, settings: Sequence[Setting]) -> Mapp
     return {"": {title: rows for title, rows in panels.items() if rows}}
 
 
+def answer_panels(collection: Collection, settings: Sequence[Setting]) -> Mapping[str, Panels]:
+    """One panel per setting, one row per player."""
+    return {"": {s.title: numbers.answers(collection.in_setting(s)) for s in settings}}
+
+
 FIGURES = (
+    Figure(
+        "recommended",
+        "True regret of the recommended point, and what was certified",
+        answer_panels,
+        plots.answers,
+        longest,
+        n_panels=6,
+    ),
     Figure("regret", "Cumulative regret", partial(curve_panels, "regret"), plots.regret),
     *(
         Figure(
@@ -196,7 +246,7 @@ def posterior_figures(
             yield f"posterior_{k}{part}", caption, draw_beliefs(some_panels)
 
 
-def write_all(figures: Iterator[Named], folder: Path) -> list[tuple[str, list[Path]]]:
+def write_all(figures: Iterable[Named], folder: Path) -> list[tuple[str, list[Path]]]:
     """Write the figures into the folder; caption and files of each (none where there is no figure)."""
     return [
         (caption, save(figure, folder / name) if figure is not None else [])

@@ -1,7 +1,7 @@
 """Sweeps of the leaderboard's protocols in, numbers of its page out."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from unbribable.report import numbers
-from unbribable.report.outcomes import Cell, Outcome, Setting, load
+from unbribable.report.outcomes import Cell, Collection, Outcome, Setting, load
 from unbribable.runs.sweep import failures
 
 OURS = (
@@ -171,7 +171,19 @@ def boards(directory: str | Path) -> list[Board]:
     """
     directory = Path(directory)
     collection = load(directory)
-    reasons = _not_run(directory, collection.missing)
+    return boards_of(collection, directory.resolve().name, _not_run(directory, collection.missing))
+
+
+def boards_of(
+    collection: Collection, name: str, not_run: Mapping[str, tuple[int, str]] | None = None
+) -> list[Board]:
+    """The same, of records that are loaded.
+
+    Args:
+        collection: The records.
+        name: Of the sweep.
+        not_run: Label -> how many of its games there are not, and why.
+    """
     found = []
     for objective, T in dict.fromkeys((s.objective, s.T) for s in collection.settings):
         settings = [s for s in collection.settings if (s.objective, s.T) == (objective, T)]
@@ -181,7 +193,7 @@ def boards(directory: str | Path) -> list[Board]:
                 by_label.setdefault((cell.algorithm, cell.kind), {})[cell.setting] = games
         rows = [Row(label, kind, cells) for (label, kind), cells in by_label.items()]
         rows.sort(key=lambda row: CLASSES.index(row.knows))
-        found.append(Board(f"{directory.resolve().name}: {objective}, T = {T}", settings, rows, reasons))
+        found.append(Board(f"{name}: {objective}, T = {T}", settings, rows, dict(not_run or {})))
     return found
 
 

@@ -1,7 +1,7 @@
 """Outcomes to numbers: over seeds, against C or T, against a baseline; coverage and detection."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -156,6 +156,34 @@ def bootstrap(values: Sequence[float] | Floats, n_resamples: int = 10_000) -> tu
     tail = 50.0 * (1.0 - LEVEL)
     low, high = np.percentile(one[chosen].mean(axis=1), [tail, 100.0 - tail])
     return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """True regret and certificate of the point that one player recommended in one setting."""
+
+    cell: Cell
+    regret: tuple[float, float, float]
+    """Over the seeds: smallest, median and largest."""
+    certificate: tuple[float, float, float] | None
+    """Likewise, of what was certified; None if nothing was."""
+    is_promised: bool
+    """Whether the assumptions of some instance held in every game, so that it had to be true."""
+
+
+def answers(cells: Mapping[Cell, Sequence[Outcome]]) -> list[Answer]:
+    """What every player recommended at the end, and what it certified."""
+
+    def over_seeds(values: Sequence[float]) -> tuple[float, float, float]:
+        return min(values), float(np.median(values)), max(values)
+
+    found = []
+    for cell, outcomes in cells.items():
+        said = [o.certificate for o in outcomes if o.certificate is not None]
+        promised = bool(said) and all(any(o.promised.values()) for o in outcomes)
+        regret = over_seeds([o.simple_regret for o in outcomes])
+        found.append(Answer(cell, regret, over_seeds(said) if said else None, promised))
+    return found
 
 
 @dataclass(frozen=True)

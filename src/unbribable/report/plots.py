@@ -8,7 +8,7 @@ import numpy as np
 
 import unbribable.drawing as drawing
 from unbribable.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, Look, styled
-from unbribable.report.numbers import LEVEL, Coverage, Scaling, Spread
+from unbribable.report.numbers import LEVEL, Answer, Coverage, Scaling, Spread
 from unbribable.report.outcomes import Floats, Ints
 
 if TYPE_CHECKING:
@@ -31,37 +31,97 @@ class Place(NamedTuple):
     error: float
     """Standard error of the protection."""
     colour: str
-    is_valid: bool | None
-    """Whether its promise was kept; None: it promises nothing."""
+    kind: str
+    """One of `PROMISES`."""
+
+
+PROMISES: dict[str, dict[str, Any]] = {
+    "promise against any adversary, kept": {"marker": "o"},
+    "promise against weak adversaries, kept": {"marker": "s"},
+    "no promise for attacks": {"marker": "o", "markerfacecolor": "none"},
+    "promise broken": {"marker": "x"},
+}
+"""What a player promises and whether that was kept -> its mark."""
 
 
 @styled
 def places(panels: Mapping[str, Mapping[str, Place]], colours: Mapping[str, str]) -> "Figure":
-    """Price against protection, a numbered point per player, by what it is told."""
-    figure, axes = drawing.panel_grid(len(panels), height=2.6, n_columns=min(2, len(panels)))
+    """Price against protection, a numbered point per player, by what it is told and promises."""
+    n_columns = min(2, len(panels))
+    figure, axes = drawing.panel_grid(len(panels), height=2.6, n_columns=n_columns, width=drawing.PAGE)
     rank = {label: k for k, label in enumerate(dict.fromkeys(x for p in panels.values() for x in p), 1)}
-    for ax, points in _titled(axes, panels):
+    used = {at.kind for points in panels.values() for at in points.values()}
+    for ax, points in _titled(axes, panels, 3.0):
         for label, at in points.items():
-            ax.errorbar(
-                at.price, at.protection, yerr=at.error, color=at.colour, linewidth=0.7, linestyle="none",
-                marker="x" if at.is_valid is False else "o",
-                markerfacecolor=at.colour if at.is_valid else "none",
-            )  # fmt: skip
+            style: dict[str, Any] = {"color": at.colour, "linestyle": "none", **PROMISES[at.kind]}
+            ax.errorbar(at.price, at.protection, yerr=at.error, linewidth=0.7, **style)
             where = at.price, at.protection
             ax.annotate(f"{rank[label]}", where, (3, 3), textcoords="offset points", fontsize=6)
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.margins(0.12)
-    drawing.label_outer(axes, "price: regret without lies", "regret under\nthe worst attack")
+        for axis in (ax.xaxis, ax.yaxis):
+            _round_ticks(axis)
+    y = "protection: regret under\nthe worst attack (log scale)"
+    drawing.label_outer(axes, "price: regret without lies (log scale)", y)
     for name, colour in colours.items():
         axes[0].plot([], [], color=colour, marker="o", linestyle="none", label=f"told {name}")
+    for kind in [kind for kind in PROMISES if kind in used]:
+        axes[0].plot([], [], color=BLACK, linestyle="none", label=kind, **PROMISES[kind])
     for label, k in rank.items():
-        axes[0].plot([], [], color=BLACK, marker=f"${k}$", linestyle="none", label=label)
+        number: dict[str, Any] = {
+            "marker": f"${k}$",
+            "markeredgewidth": 0.0,
+            "markersize": 3.5 * len(f"{k}"),
+        }
+        axes[0].plot([], [], color=BLACK, linestyle="none", label=label, **number)
     note = (
-        "Multiples of GP-UCB's regret without lies. Filled: promise kept; hollow: no promise; x: broken."
+        "In multiples of GP-UCB's regret without lies; the worst of all attacks of the sweep, weak and "
+        "strong, by the mean; bar: ± 1 standard error."
     )
     drawing.named_once(figure, axes, note)
     return figure
+
+
+@styled
+def answers(panels: Mapping[str, Sequence[Answer]], look: Looks) -> "Figure":
+    """True regret of the recommended point, and the certificate, player by player."""
+    rows = [row for some in panels.values() for row in some]
+    names = [name for name in look if any(row.cell.algorithm == name for row in rows)]
+    n_columns = min(3, len(panels))
+    n_lines = 1 + max(drawing.wrapped(title, 1.8).count("\n") for title in panels)
+    height = 0.35 + 0.17 * n_lines + 0.18 * len(names)
+    figure, axes = drawing.panel_grid(len(panels), height=height, n_columns=n_columns)
+    known = [value for row in rows for part in (row.regret, row.certificate or ()) for value in part]
+    least = 10.0 ** np.floor(np.log10(min([value for value in known if value > 0.0], default=1.0)))
+    for k, (ax, some) in enumerate(_titled(axes, panels, 1.8)):
+        for row in some:
+            across = [-names.index(row.cell.algorithm)] * 3
+            style: dict[str, Any] = {"markevery": [1], "clip_on": False}
+            if row.certificate is not None:
+                colour, label = (BLACK, _PROMISED) if row.is_promised else (GREY, _NOT_PROMISED)
+                style |= {"marker": "|", "markersize": 8.0, "markeredgewidth": 1.6, "linewidth": 0.8}
+                ax.plot(row.certificate, across, color=colour, label=label, zorder=3.0, **style)
+            style |= {"marker": "o", "markersize": 4.0, "linewidth": 1.6}
+            ax.plot(row.regret, across, color=BLUE, label=_REGRET, zorder=3.5, **style)
+        ax.set_xscale("symlog", linthresh=least, linscale=0.5)
+        powers = [
+            10.0**e
+            for e in range(round(np.log10(least)), 1 + int(np.log10(max(known, default=1.0) or 1.0)))
+        ]
+        _plain_ticks(ax.xaxis, [0.0, *powers[:: 1 + len(powers) // 4]])
+        ax.set_xlim(-0.1 * least, 1.5 * max([*known, least]))
+        ax.set_ylim(0.6 - len(names), 0.6)
+        ax.set_yticks(-np.arange(len(names)), names if k % n_columns == 0 else [""] * len(names))
+        ax.tick_params(axis="y", length=0.0)
+    drawing.label_outer(axes, "regret of the recommended\npoint (units of f, log scale)", "")
+    drawing.add_height(figure, 2.0)
+    note = "mark: median over seeds; line: smallest to largest"
+    drawing.named_once(figure, axes, note, [_REGRET, _PROMISED, _NOT_PROMISED])
+    return figure
+
+
+_REGRET, _PROMISED, _NOT_PROMISED = "true regret", "certificate", "certificate, not promised here"
 
 
 def regret(panels: Mapping[str, Curves], look: Looks) -> "Figure":
@@ -117,13 +177,14 @@ def scaling(panels: Mapping[str, Sequence[Scaling]], look: Looks) -> "Figure":
         for line in lines:
             _power_law(ax, line, look[line.algorithm])
         _log_ticks(ax, np.concatenate([line.x for line in lines]))
-        ax.set_xlabel({"C": "corruption budget C (units of f)", "T": "rounds T"}[against])
+        words = {"C": "corruption budget C (units of f, log scale)", "T": "rounds T (log scale)"}
+        ax.set_xlabel(words[against])
         ax.legend(
             loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=ax.transAxes + below,
             borderaxespad=0.0, borderpad=0.0, handlelength=3.0,
         )  # fmt: skip
     for ax in axes[::2]:
-        ax.set_ylabel("final regret $R_T$ (units of f)")
+        ax.set_ylabel("final regret $R_T$\n(units of f, log scale)")
     drawing.add_height(figure, (len(axes) + 1) // 2 * max(len(lines) for lines in panels.values()))
     note = "marker: mean over seeds; bar: ± 1 standard error; line: least squares in log-log"
     drawing.legend_below(figure, [], [], note)
@@ -148,15 +209,20 @@ def _power_law(ax: "Axes", line: Scaling, look: Look) -> None:
 
 
 def _log_ticks(ax: "Axes", x: Floats) -> None:
-    """Ticks at the values played; on the other axis at 1, 2, 5 where it spans few decades."""
-    from matplotlib.ticker import LogLocator
-
+    """Ticks at the values played; on the other axis at round numbers."""
     values = np.unique(x)
     if len(values) <= 5:
         _plain_ticks(ax.xaxis, values.tolist())
-    low, high = ax.get_ylim()
-    if high / low < 300.0:
-        _plain_ticks(ax.yaxis, LogLocator(subs=(1.0, 2.0, 5.0)))
+    _round_ticks(ax.yaxis)
+
+
+def _round_ticks(axis: Any) -> None:
+    """Plain numbers on a log axis: powers of ten, and between them the more, the less it spans."""
+    from matplotlib.ticker import LogLocator
+
+    low, high = axis.get_view_interval()
+    several = (1.0, 2.0, 5.0) if high / low > 5.0 else (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+    _plain_ticks(axis, LogLocator(subs=(1.0,) if high / low > 50.0 else several))
 
 
 def _plain_ticks(axis: Any, at: Any) -> None:
@@ -230,7 +296,7 @@ def maximisers(panels: Mapping[str, Mapping[str, Spread]], look: Looks) -> "Figu
         ax.set_yscale("symlog", linthresh=1.0, linscale=0.4)
         _plain_ticks(ax.yaxis, [*ticks, float(top)] if top > 1.5 * ticks[-1] else ticks)
         ax.set_ylim(-0.1, 1.25 * top)
-    drawing.label_outer(axes, "round t", "potential maximisers\n(candidates)")
+    drawing.label_outer(axes, "round t", "potential maximisers\n(candidates, log scale)")
     drawing.named_once(figure, axes, "line: median over seeds; band: smallest to largest seed", labels)
     return figure
 
@@ -263,8 +329,7 @@ def coverage(panels: Mapping[str, Sequence[Coverage]], look: Looks) -> "Figure":
         ax.set_ylim(0.6 - len(names), 0.6)
         ax.set_yticks(-np.arange(len(names)), names if k % n_columns == 0 else [""] * len(names))
         ax.tick_params(axis="y", length=0.0)
-    for ax in axes[(len(axes) - 1) // n_columns * n_columns :]:
-        ax.set_xlabel("share of the games\nin which the bounds held")
+    drawing.label_outer(axes, "share of the games\nin which the bounds held", "")
     drawing.add_height(figure, 2.0)
     order = ["assumptions true: promised", "not promised", "1 − δ"]
     drawing.named_once(figure, axes, f"bar: {LEVEL:.0%} Clopper–Pearson interval", order)
