@@ -176,7 +176,7 @@ def plot(
     study: "Study",
     sampler: "UnbribableSampler",
     file: Annotated[Path, typer.Argument(help="Where to draw it: a .png, .svg or .pdf file.")],
-    kind: Annotated[str, option("posterior, history or suspects.")] = "history",
+    kind: Annotated[str, option("posterior, history, suspects or importance.")] = "history",
 ) -> Answer:
     """Draw what is believed, how it came about, or which readings to doubt.
 
@@ -188,7 +188,7 @@ def plot(
     from unbribable.model import checks
     from unbribable.practice.figures import plots
 
-    checks.choice("kind", kind, ("posterior", "history", "suspects"))
+    checks.choice("kind", kind, ("posterior", "history", "suspects", "importance"))
     checks.choice("the ending of file", file.suffix, (".png", ".svg", ".pdf"))
     if not has_reading(study):
         raise ValueError("plot needs a reading, there is none yet; ask and tell first")
