@@ -86,8 +86,12 @@ def judged(model: "LeaveOneOut", rounds: Ints) -> Verdict:
             is_flagged, rows = (without, rows) if explains else (is_flagged, ())
             break
         rows = kept  # the others were off because of a lie elsewhere
+    is_stuck = none.copy()
     for value in np.unique(alike[alike >= 0]):  # found stuck in one place, stuck everywhere
-        is_flagged |= (alike == value) & bool(is_flagged[alike == value].mean() >= 0.5)
+        is_stuck |= (alike == value) & bool(is_flagged[alike == value].mean() >= 0.5)
+    if (is_stuck & ~is_flagged).any():  # what they were witnesses against is to be judged again
+        in_row = np.isin(np.arange(len(order)), np.concatenate([[-1], *rows]))
+        is_flagged = _settled(model, alike, is_stuck | in_row)
     expected, sd = _apart(model, alike, np.where(is_flagged, _NOTHING, 1.0))
     return Verdict(expected, sd, np.abs(model.y - expected) / sd, is_flagged, rows)
 
