@@ -13,6 +13,7 @@ import pytest
 import naive
 import unbribable as ub
 from contracts.members import ALGORITHMS
+from unbribable.theory import compiled
 
 N_ROUNDS = 200
 TIE = 1e-9
@@ -379,6 +380,23 @@ def test_every_query_and_bound_is_the_naive_one(case: Case, monkeypatch: pytest.
         trace = play(case)
     assert trace.n_ties <= 1
     assert trace.events >= case.expects
+
+
+BY_NUMPY = [
+    Case("ladder", "linear-3d", spent=6.0, lam=0.01, expects=frozenset({"passed-up", "eliminated"})),
+    Case("layered", "matern-1d", own_noise=True, c_max=0.5, arguments={"alpha": 2.5, **SHARING}),
+    Case("robust", "se-1d", own_noise=True),
+    Case("fast-slow", "linear-3d", expects=frozenset({"detected"})),
+]
+
+
+@pytest.mark.skipif(compiled.LIBRARY is None, reason="all cases are by NumPy then")
+@pytest.mark.parametrize("case", BY_NUMPY, ids=lambda case: case.label)
+def test_it_is_the_naive_one_without_the_compiled_library_too(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "LIBRARY", None)
+    test_every_query_and_bound_is_the_naive_one(case, monkeypatch)
 
 
 def test_every_algorithm_has_a_naive_double() -> None:

@@ -215,7 +215,7 @@ def test_the_bracket_contains_the_exact_shift_and_resolve_gives_it(
         np.testing.assert_allclose(bracket.low[asked], truth[asked], rtol=slack)
         np.testing.assert_allclose(bracket.high[asked], truth[asked], rtol=slack)
         assert np.all(bracket.low <= bracket.high * (1 + slack))
-        assert bracket.is_open == (25 * posterior.m > n_small)
+        assert bracket.is_open == (25 * len(posterior.tally.item_counts) > n_small)
     assert n_solved < 90 * 25  # some candidates did stay open, or nothing was tested
 
 

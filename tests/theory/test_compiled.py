@@ -10,7 +10,7 @@ import pytest
 
 import unbribable as ub
 from unbribable.theory import compiled
-from unbribable.theory.widths import shifts_exact
+from unbribable.theory.widths import shift_exact, shifts_exact
 
 ROOT = Path(__file__).parents[2]
 needs_library = pytest.mark.skipif(compiled.LIBRARY is None, reason="built without a C compiler")
@@ -54,6 +54,35 @@ def test_ranks_of_more_items_than_there_are_now_are_forgotten() -> None:
         weights, counts = rng.random((n_items, 4)), np.ones(n_items)
         found = ranks.knapsacks(weights, everywhere, counts, budgets, 0.2)
         np.testing.assert_array_equal(found, shifts_exact(weights, counts, budgets, 0.2))
+
+
+@needs_library
+def test_ranks_follow_growing_candidates_and_changing_items_in_little_memory() -> None:
+    rng = np.random.default_rng(5)
+    ranks, budgets = compiled.Ranks(), np.array([0.5, 3.0])
+    for n in range(3, 60):
+        weights, counts = rng.random((4 + n % 3, n)), np.ones(4 + n % 3)
+        found = ranks.knapsacks(weights, None, counts, budgets, 0.2)
+        np.testing.assert_array_equal(found, shifts_exact(weights, counts, budgets, 0.2))
+
+
+@needs_library
+@pytest.mark.parametrize("has_ties", [False, True])
+def test_one_knapsack_a_column_is_that_of_numpy_whatever_the_guess(has_ties: bool) -> None:
+    rng = np.random.default_rng(3)
+    for n_units in (0.3, 1.0, 2.0, 6.4, 19.0, 40.0, 1e9):
+        for n_items in (1, 2, 7, 60):
+            weights = rng.normal(size=(n_items, 19))  # two blocks of columns, and a part of one
+            weights = np.round(2.0 * weights) if has_ties else weights
+            counts = rng.integers(1, 9, n_items) / 1.0
+            n_units = min(n_units, counts.sum())
+            critical = np.zeros(19, dtype=np.intp)
+            found = compiled.knapsack(weights, counts, n_units, critical)
+            expected = shift_exact(np.abs(weights, order="F"), counts, n_units, 1.0)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            for guess in (critical, rng.integers(0, n_items, 19)):
+                again = compiled.knapsack(weights, counts, n_units, guess)
+                np.testing.assert_array_equal(again, found)
 
 
 @needs_library

@@ -27,14 +27,13 @@ class Intervals:
 
     Attributes:
         posterior: The belief.
+        mu: Posterior mean, (n,).
+        sigma: Posterior standard deviation, (n,).
         noise_width: Noise part of the width, at any belief.
         noise: The same at the candidates, (n,).
-        shift: Corruption part of the width, known as far as it was needed.
         ucb_bar: Running minimum of mu + width over the readings, (n,).
         lcb_bar: Running maximum of mu - width, (n,).
         levels: Bounds at further corruptions, if there are any.
-        is_crossed: Whether lcb_bar has exceeded ucb_bar or B0 somewhere, or ucb_bar fallen below -B0:
-            with probability at least 1 - delta an assumption is false.
     """
 
     def __init__(
@@ -62,8 +61,10 @@ class Intervals:
             is_careful=options.beta is None,
         )
         self._is_top = levels is not None and len(levels) > 0 and levels[-1] == C
-        self.shift: Shift = self._new_shift(C, is_idle=self._is_top)
-        self.is_crossed = False
+        self._shift = self._new_shift(C)
+        self._is_shift_old = (
+            False  # the highest level's shift is known already, this one seldom asked for
+        )
         self.levels: LevelBounds | None = None
         self._ucb: Floats | None = None
         self._source: Source | None = None
@@ -78,14 +79,12 @@ class Intervals:
         self._first = float(np.max(ratios, initial=0.0))
 
     @property
-    def mu(self) -> Floats:
-        """Posterior mean, (n,)."""
-        return self._at.mu
-
-    @property
-    def sigma(self) -> Floats:
-        """Posterior standard deviation, (n,)."""
-        return self._at.sigma
+    def shift(self) -> Shift:
+        """Corruption part of the width, known as far as it was needed."""
+        if self._is_shift_old:
+            self._shift.extend(is_rebuilt=True)
+            self._is_shift_old = False
+        return self._shift
 
     @property
     def ucb(self) -> Floats:
@@ -99,6 +98,11 @@ class Intervals:
         """Noise part plus shift at every candidate, (n,); solves whatever was left open."""
         self.shift.resolve(np.arange(len(self.mu)))
         return self.noise + self.shift.high
+
+    @property
+    def is_crossed(self) -> bool:
+        """Whether bounds are `crossed`: with probability at least 1 - delta an assumption is false."""
+        return crossed(self.ucb_bar, self.lcb_bar, self.assumptions)
 
     def width_at(self, i: int) -> float:
         """The width at candidate i."""
@@ -138,7 +142,7 @@ class Intervals:
         assert self.levels is not None
         self.levels.begin(C, self._first)
         if is_current:
-            self.levels.intersect(self.mu, self.noise, self.shift, self.posterior)
+            self.levels.intersect(self)
 
     def at_level(self, k: int) -> "Intervals":
         """This belief with the widths and bounds of a level; good until the next reading."""
@@ -158,7 +162,8 @@ class Intervals:
 
     def _with(self, C: float, shift: Shift, ucb_bar: Floats, lcb_bar: Floats) -> "Intervals":
         other = copy.copy(self)
-        other.C, other.shift, other.ucb_bar, other.lcb_bar = C, shift, ucb_bar, lcb_bar
+        other.C, other._shift, other.ucb_bar, other.lcb_bar = C, shift, ucb_bar, lcb_bar
+        other._is_shift_old = False
         other.levels = other._ucb = other._source = None
         return other
 
@@ -166,8 +171,12 @@ class Intervals:
 
     def learn(self, i: int, y: float, lam: float | None = None) -> None:
         """Take in a reading of candidate i; the bounds stay, see `intersect`."""
-        self.shift.prepare(i)
-        self.shift.follow(i, self.posterior.observe(i, y, lam))
+        if self._is_top:
+            self.posterior.observe(i, y, lam)
+            self._is_shift_old = True
+        else:
+            self.shift.prepare(i)
+            self.shift.follow(i, self.posterior.observe(i, y, lam))
         self._work_out()
 
     def learn_all(self, readings: Sequence[Reading]) -> None:
@@ -192,7 +201,7 @@ class Intervals:
         other.posterior = self.posterior.look(X, readings)
         other.ucb_bar, other.lcb_bar = self.ucb_bar.copy(), self.lcb_bar.copy()
         other.levels = None if self.levels is None else self.levels.copy()
-        other.shift = other._new_shift(self.C, is_idle=self._is_top)
+        other._shift = other._new_shift(self.C)
         other._begin_again()
         if intersects:
             other.intersect()
@@ -210,7 +219,7 @@ class Intervals:
             self.ucb_bar[new] = np.minimum(self.ucb_bar[new], self.mu[new] + width)
             self.lcb_bar[new] = np.maximum(self.lcb_bar[new], self.mu[new] - width)
             if self.levels is not None:
-                self.levels.intersect(self.mu, self.noise, self.shift, self.posterior, new)
+                self.levels.intersect(self, new)
 
     def intersect(self) -> None:
         """ucb_bar = min(ucb_bar, mu + width), lcb_bar = max(lcb_bar, mu - width) [BKS20, Eqs. 17, 18].
@@ -220,7 +229,7 @@ class Intervals:
         """
         levels = self.levels
         if levels is not None:
-            levels.intersect(self.mu, self.noise, self.shift, self.posterior)
+            levels.intersect(self)
         if levels is not None and self._is_top:
             self.ucb_bar[:], self.lcb_bar[:] = levels.upper[-1], levels.lower[-1]
         else:
@@ -233,29 +242,22 @@ class Intervals:
             self._ucb = self.mu + width
             np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
             np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
-        if not self.is_crossed:
-            B0, tolerance = self.assumptions.B0, self.assumptions.tolerance
-            crossing = self.lcb_bar - self.ucb_bar
-            self.is_crossed = bool(  # argmax, since it costs a fourth of max
-                crossing[crossing.argmax()] > tolerance
-                or self.lcb_bar[self.lcb_bar.argmax()] > B0 + tolerance
-                or self.ucb_bar[self.ucb_bar.argmin()] < -B0 - tolerance
-            )
 
     # --- inside --------------------------------------------------------------------------------
 
-    def _new_shift(self, C: float, *, is_idle: bool = False) -> Shift:
+    def _new_shift(self, C: float) -> Shift:
         cap = self.assumptions.c_max
         if self.options.width == "exact" and C > 0.0:
-            return ExactShift(self.posterior, C, cap, is_idle=is_idle)
+            return ExactShift(self.posterior, C, cap)
         return ClosedFormShift(self.posterior, C, None if self.options.width == "paper" else cap)
 
     def _work_out(self) -> None:
         """The noise part for the next choice, with what is held before it."""
         p = self.posterior
-        self._at = BeliefAt(p.mu, p.var, p.noise_var, _NO_COLUMNS)
+        at = BeliefAt(p.mu, p.var, p.noise_var, _NO_COLUMNS)
+        self.mu, self.sigma = at.mu, at.sigma
         self.noise_width = self._new_noise_width()
-        self.noise: Floats = self.noise_width.value(self._at)
+        self.noise: Floats = self.noise_width.value(at)
         self._ucb = None
         self._source = None
         if self.levels is not None:
@@ -278,7 +280,7 @@ class Intervals:
 
     def _begin_again(self) -> None:
         """Follow the posterior, whatever happened to it."""
-        self.shift.extend(is_rebuilt=True)
+        self._is_shift_old = True
         self._work_out()
         self._start(np.arange(len(self.ucb_bar), len(self.mu)))
 
@@ -289,3 +291,13 @@ class Intervals:
         self.lcb_bar = np.concatenate([self.lcb_bar, -first])
         if self.levels is not None:
             self.levels.start(np.sqrt(self.posterior.kernel.diag(self.posterior.X[new])))
+
+
+def crossed(upper: Floats, lower: Floats, assumptions: Assumptions) -> bool:
+    """Whether bounds contradict each other, or B0, somewhere."""
+    B0, tolerance, crossing = assumptions.B0, assumptions.tolerance, lower - upper
+    return bool(  # argmax, since it costs a fourth of max
+        crossing[crossing.argmax()] > tolerance
+        or lower[lower.argmax()] > B0 + tolerance
+        or upper[upper.argmin()] < -B0 - tolerance
+    )

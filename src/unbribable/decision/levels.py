@@ -90,8 +90,7 @@ class LevelBounds:
         self._cap = cap
         self._width = width
         self._ranks = Ranks()
-        everywhere = np.arange(len(noise))
-        shifts = self.shifts(everywhere, posterior) if budgets else np.empty((0, len(noise)))
+        shifts = self.shifts(None, posterior) if budgets else np.empty((0, len(noise)))
         self.upper: Floats = noise + shifts
         self.lower: Floats = -self.upper
         uncertain = np.flatnonzero(posterior.var)
@@ -121,8 +120,9 @@ class LevelBounds:
 
     def renew(self, n: int) -> None:
         """Follow a belief that has changed, at n candidates: no shift is known any more."""
-        self._shifts: Floats = np.empty((len(self.budgets), n))
-        self._is_known: Bools = np.zeros(n, dtype=np.bool_)
+        self._n = n
+        self._shifts: Floats | None = None
+        self._is_known: Bools | None = None  # where they are, None: everywhere or nowhere
 
     def start(self, sigma: Floats) -> None:
         """Take in further candidates with the bounds of the prior, whose sigma there is given."""
@@ -136,24 +136,23 @@ class LevelBounds:
             return ExactWidth(posterior.tally, float(self.budgets[k]), self._cap)
         return closed_form(posterior, float(self.budgets[k]), self._finite_cap)
 
-    def intersect(
-        self, mu: Floats, noise: Floats, shift: Shift, posterior: Posterior, new: Ints | None = None
-    ) -> None:
+    def intersect(self, now: "Intervals", new: Ints | None = None) -> None:
         """Tighten every level's bounds by the current ones, at the candidates `new` (None: at all).
 
         The knapsack's value is concave in the budget and 0 at 0, so a level's shift is at least its
-        share of that at the largest budget, and of `shift`, which allows for no more than that. Where
-        a level cannot tighten even with that, no shift is worked out: nothing would change.
+        share of that at the largest budget, and of `now.shift`, which allows for no more than that.
+        Where a level cannot tighten even with that, no shift is worked out: nothing would change.
         """
         if not len(self.budgets):
             return
+        mu, noise, posterior = now.mu, now.noise, now.posterior
         if new is None and posterior.m * len(mu) <= N_SMALL:  # looking costs more than solving
             width = noise + self.current(posterior)
             np.minimum(self.upper, mu + width, out=self.upper)
             np.maximum(self.lower, mu - width, out=self.lower)
             return
         where = np.arange(len(mu)) if new is None else new
-        low = np.outer(self.budgets / self.budgets[-1], shift.low[where]) + noise[where]
+        low = np.outer(self.budgets / self.budgets[-1], now.shift.low[where]) + noise[where]
         may_tighten = (mu[where] + low < self.upper[:, where]).any(axis=0)
         may_tighten |= (mu[where] - low > self.lower[:, where]).any(axis=0)
         where = where[may_tighten]
@@ -163,30 +162,33 @@ class LevelBounds:
 
     def current(self, posterior: Posterior, where: Ints | None = None) -> Floats:
         """`shifts` with the belief since `renew`, at `where` (None: at all), each worked out once."""
-        unknown = np.flatnonzero(~self._is_known) if where is None else where[~self._is_known[where]]
-        n_columns = max(1, _ELEMENTS // max(1, posterior.m))
-        if len(self._is_known) == len(unknown) <= n_columns:
-            self._shifts = self.shifts(unknown, posterior)
-        else:
+        n, n_columns = self._n, max(1, _ELEMENTS // max(1, posterior.m))
+        if self._shifts is None and where is None and n <= n_columns:
+            self._shifts = self.shifts(None, posterior)
+        elif self._shifts is None:
+            self._shifts, self._is_known = np.empty((len(self.budgets), n)), np.zeros(n, np.bool_)
+        if self._is_known is not None:
+            unknown = np.flatnonzero(~self._is_known) if where is None else where[~self._is_known[where]]
             for start in range(0, len(unknown), n_columns):
                 part = unknown[start : start + n_columns]
                 self._shifts[:, part] = self.shifts(part, posterior)
-        self._is_known[unknown] = True
+            self._is_known[unknown] = True
         shifts: Floats = self._shifts if where is None else self._shifts[:, where]
         return shifts
 
-    def shifts(self, indices: Ints, posterior: Posterior) -> Floats:
-        """Of every level at these candidates, (n_levels, k)."""
+    def shifts(self, where: Ints | None, posterior: Posterior) -> Floats:
+        """Of every level at these candidates (None: at all), (n_levels, k)."""
+        some = slice(None) if where is None else where
         if self._width == "exact":
             tally = posterior.tally
             counts, budgets, cap = tally.item_counts, self.budgets, self._cap
             if pays_off(posterior.m * len(posterior.mu)):
                 weights = tally.signed_weights(posterior.columns(slice(None)))
-                found = self._ranks.knapsacks(weights, indices, counts, budgets, cap)
+                found = self._ranks.knapsacks(weights, where, counts, budgets, cap)
             else:
-                found = shifts_exact(tally.weights(posterior.columns(indices)), counts, budgets, cap)
+                found = shifts_exact(tally.weights(posterior.columns(some)), counts, budgets, cap)
             return found / tally.lam
-        sigma = np.sqrt(posterior.var[indices])
+        sigma = np.sqrt(posterior.var[some])
         factors = [closed_form(posterior, float(C), self._finite_cap).factor for C in self.budgets]
         return np.outer(factors, sigma)
 

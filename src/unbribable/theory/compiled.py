@@ -2,6 +2,7 @@
 
 import ctypes
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ def _loaded() -> ctypes.CDLL | None:
         pointer, whole, whole, pointer, whole, pointer, pointer, whole, ctypes.c_double, pointer, whole,
         pointer,
     ]  # fmt: skip
+    library.knapsack.argtypes = [
+        pointer, whole, whole, whole, pointer, ctypes.c_double, pointer, pointer,
+    ]  # fmt: skip
     return library
 
 
@@ -35,6 +39,31 @@ def pays_off(n_entries: int) -> bool:
     return LIBRARY is not None and 0 < n_entries <= _MANY
 
 
+def knapsack(weights: Floats, counts: Floats, n_units: float, critical: Ints) -> Floats:
+    """The sum of the n_units heaviest readings of each column, (k,).
+
+    Args:
+        weights: The weight, of either sign, of one reading of each item, (n_items, k).
+        counts: Readings each item stands for, (n_items,).
+        n_units: Number of readings, at most all there are.
+        critical: As in `shift_exact`.
+    """
+    assert LIBRARY is not None
+    found = np.empty(weights.shape[1])
+    failed = LIBRARY.knapsack(
+        _address(weights[0]), weights.strides[0] // 8, *weights.shape, _address(counts), n_units,
+        _address(critical), _address(found),
+    )  # fmt: skip
+    if failed:
+        raise MemoryError("no memory for a knapsack")
+    return found
+
+
+def _address(array: Any) -> int:
+    """Of the first entry; `array.ctypes` takes longer for that than a knapsack."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array))
+
+
 class Ranks:
     """Holds changing state: at each candidate the items as they were ranked last, to begin with."""
 
@@ -43,14 +72,14 @@ class Ranks:
         self._n_items = 0
 
     def knapsacks(
-        self, weights: Floats, candidates: Ints, counts: Floats, budgets: Floats, cap: float
+        self, weights: Floats, candidates: Ints | None, counts: Floats, budgets: Floats, cap: float
     ) -> Floats:
         """`shifts_exact` of these candidates, by the library.
 
         Args:
             weights: The weight, of either sign, of one reading of each item at every candidate,
                 (n_items, n).
-            candidates: Which to look at, ascending, (k,).
+            candidates: Which to look at, (k,); all if None.
             counts: Readings each item stands for, (n_items,).
             budgets: Total corruptions, ascending, (n_levels,).
             cap: Largest single lie, finite.
@@ -58,13 +87,13 @@ class Ranks:
         assert LIBRARY is not None
         n_items, n = weights.shape
         self._follow(n_items, n)
-        found = np.empty((len(budgets), len(candidates)))
-        weights = weights if weights.strides[1] == 8 else np.ascontiguousarray(weights)
-        columns = candidates.ctypes.data if len(candidates) < n else None
+        k = n if candidates is None else len(candidates)
+        found = np.empty((len(budgets), k))
         failed = LIBRARY.knapsacks(
-            weights.ctypes.data, weights.strides[0] // 8, n_items, columns, len(candidates),
-            counts.ctypes.data, budgets.ctypes.data, len(budgets), cap,
-            self._order.ctypes.data, self._order.shape[1], found.ctypes.data,
+            _address(weights[0]), weights.strides[0] // 8, n_items,
+            None if candidates is None else _address(candidates), k,
+            _address(counts), _address(budgets), len(budgets), cap,
+            _address(self._order), self._order.shape[1], _address(found),
         )  # fmt: skip
         if failed:
             raise MemoryError("no memory for a knapsack")
@@ -73,11 +102,11 @@ class Ranks:
     def _follow(self, n_items: int, n: int) -> None:
         """Have a permutation of the items for every candidate; unranked ones stand last, in order."""
         rows, width = self._order.shape
-        if n_items < self._n_items:  # other items than before
-            rows = 0
-        if n > rows or n_items > width:
-            width = max(n_items, 2 * width)
-            order = np.tile(np.arange(width, dtype=np.int32), (n, 1))
-            order[:rows, : self._order.shape[1]] = self._order[:rows]
+        kept = rows if n_items >= self._n_items else 0  # else they are other items than before
+        if n > kept or n_items > width:
+            n_rows = rows if n <= rows else max(n, rows + rows // 2)
+            n_wide = width if n_items <= width else max(n_items, 2 * width)
+            order = np.tile(np.arange(n_wide, dtype=np.int32), (n_rows, 1))
+            order[:kept, :width] = self._order[:kept]
             self._order = order
         self._n_items = n_items

@@ -94,15 +94,13 @@ class ExactShift(Shift):
         posterior: The belief.
         C: Total corruption.
         cap: Largest single lie.
-        is_idle: Whether it is seldom asked for. Then readings are not followed.
     """
 
     _SLACK = 1e-12
     """Relative slack for the rounding of the bracket's own arithmetic."""
 
-    def __init__(self, posterior: Posterior, C: float, cap: float, *, is_idle: bool = False) -> None:
+    def __init__(self, posterior: Posterior, C: float, cap: float) -> None:
         self._posterior = posterior
-        self._is_idle = is_idle
         self.formula: ExactWidth = ExactWidth(posterior.tally, C, cap)
         self.is_open = False
         self.low = self.high = np.zeros(len(posterior.mu))
@@ -121,16 +119,13 @@ class ExactShift(Shift):
             self._critical[part] = critical
 
     def prepare(self, i: int) -> None:
-        if self.is_open and not self._is_idle:
+        if self.is_open:
             self.resolve(np.array([i]))
 
     def follow(self, i: int, update: Update) -> None:
         p = self._posterior
-        if self._is_idle:
-            self.low, self.high, self.is_open = np.zeros(len(p.mu)), self._ceiling(0), True
-            return
         if len(p.tally.item_counts) * len(p.mu) <= N_SMALL:
-            self.low = self.high = self.formula.of_columns(p.columns(slice(None)), self._critical)
+            self.low = self.high = self.formula.again(p.columns(slice(None)), self._critical)
             self.is_open = False
             return
         if update.is_rebuilt:

@@ -9,85 +9,154 @@
 
 #define BLOCK 8 /* columns copied at once: a line of the cache */
 
-/* Rank items by weight, ties by number, starting from a guess; return how many are ranked: the
-   heaviest ones that cost more than `most`, or all. */
-static int64_t rank(const double *weights, const double *counts, int64_t m, double cap, double most,
-                    int32_t *order, double *ranked) {
-    double number = 0.0;
-    int64_t n = 0;
+/* Rank all items by weight, ties by number, starting from a guess. */
+static void rank(const double *weights, int64_t step, int64_t m, int32_t *order, double *ranked) {
+    double last = INFINITY;
+    int32_t last_i = -1;
     for (int64_t p = 0; p < m; p++) {
         int32_t i = order[p];
-        double w = weights[i];
-        if (number * cap > most && (ranked[n - 1] > w || (ranked[n - 1] == w && order[n - 1] < i)))
+        double w = fabs(weights[i * step]);
+        if (w < last || (w == last && i > last_i)) { /* mostly */
+            ranked[p] = last = w;
+            last_i = i;
             continue;
-        int64_t q = n++;
+        }
+        int64_t q = p;
         for (; q > 0 && (w > ranked[q - 1] || (w == ranked[q - 1] && i < order[q - 1])); q--) {
             ranked[q] = ranked[q - 1];
             order[q] = order[q - 1];
         }
         ranked[q] = w;
         order[q] = i;
-        number += counts[i];
-        while ((number - counts[order[n - 1]]) * cap > most)
-            number -= counts[order[--n]];
+        last = ranked[p];
+        last_i = order[p];
     }
-    return n;
 }
 
-/* The knapsacks of one column if this is the ranking of its items, and all of it that matters; whether it
-   is one. */
-static int solve(const double *weights, const double *counts, int64_t n, const int32_t *order,
-                 const double *budgets, int64_t n_levels, double cap, double *out, int64_t stride) {
-    double number = 0.0, value = 0.0, spent = 0.0, last = INFINITY;
-    int64_t level = 0, i = -1;
+/* The knapsacks of one column, whose n items are ranked. */
+static void solve(const double *ranked, const double *counts, int64_t n, const int32_t *order,
+                  const double *budgets, int64_t n_levels, double cap, double *out, int64_t stride) {
+    double number = 0.0, value = 0.0, spent = 0.0, next = budgets[0];
+    int64_t level = 0;
     for (int64_t p = 0; p < n; p++) {
-        double w = weights[order[p]], count = counts[order[p]];
-        if (w > last || (w == last && order[p] < i))
-            return 0;
-        last = w;
-        i = order[p];
+        double w = ranked[p], count = counts[order[p]];
         number += count;
-        for (; level < n_levels && number * cap > budgets[level]; level++)
-            out[level * stride] = value * cap + (budgets[level] - spent) * w;
+        double cost = number * cap;
+        while (cost > next) {
+            out[level * stride] = value * cap + (next - spent) * w;
+            next = ++level < n_levels ? budgets[level] : INFINITY;
+        }
         value += count * w;
-        spent = number * cap;
+        spent = cost;
     }
     for (; level < n_levels; level++)
         out[level * stride] = value * cap;
-    return 1;
 }
 
 /* weights: of item j in column x at [j * step + x], of either sign.
    columns: which x, (k,), or NULL for 0, ..., k - 1.
    budgets: ascending, (n_levels,).
-   order: a guess for each x at [x * width], a permutation of 0, ..., m - 1, corrected in place; or NULL.
+   order: a guess for each x at [x * width], a permutation of 0, ..., m - 1, corrected in place.
    out: (n_levels, k).
    Returns 0, or 1 where there is no memory. */
 int knapsacks(const double *weights, int64_t step, int64_t m, const int64_t *columns, int64_t k,
               const double *counts, const double *budgets, int64_t n_levels, double cap,
               int32_t *order, int64_t width, double *out) {
-    double *copied = malloc((size_t)m * ((BLOCK + 1) * sizeof(double) + sizeof(int32_t)));
-    if (!copied)
+    double *ranked = malloc((size_t)m * sizeof(double));
+    if (!ranked)
         return 1;
-    double *ranked = copied + BLOCK * m;
-    int32_t *unordered = (int32_t *)(ranked + m);
-    double most = order ? INFINITY : budgets[n_levels - 1]; /* a whole ranking is a guess for later */
-    for (int64_t first = 0; first < k; first += BLOCK) {
-        int64_t end = first + BLOCK < k ? first + BLOCK : k;
-        for (int64_t j = 0; j < m; j++)
-            for (int64_t c = first; c < end; c++)
-                copied[(c - first) * m + j] = fabs(weights[j * step + (columns ? columns[c] : c)]);
-        for (int64_t c = first; c < end; c++) {
-            int32_t *own = order ? order + (columns ? columns[c] : c) * width : unordered;
-            for (int64_t j = 0; !order && j < m; j++)
-                own[j] = (int32_t)j;
-            const double *w = copied + (c - first) * m;
-            if (order && solve(w, counts, m, own, budgets, n_levels, cap, out + c, k))
+    for (int64_t c = 0; c < k; c++) {
+        int64_t x = columns ? columns[c] : c;
+        rank(weights + x, step, m, order + x * width, ranked);
+        solve(ranked, counts, m, order + x * width, budgets, n_levels, cap, out + c, k);
+    }
+    free(ranked);
+    return 0;
+}
+
+/* The item at which n_units readings are reached, the heaviest first, of one column of a block; near
+   the guess, mostly. */
+static int64_t find(const double *block, const double *counts, int64_t m, double n_units, int64_t guess,
+                    int32_t *items) {
+    for (int64_t j = 0; j < m; j++)
+        items[j] = (int32_t)j;
+    for (int64_t low = 0, high = m;; guess = items[low + (high - low) / 2]) {
+        double pivot = block[guess * BLOCK], heavier = 0.0, equal = 0.0;
+        int64_t n_heavier = low, n_equal = low;
+        for (int64_t p = low; p < high; p++) { /* heavier ones first, then those that are equal */
+            int32_t i = items[p];
+            double w = block[i * BLOCK];
+            if (w < pivot)
                 continue;
-            int64_t n = rank(w, counts, m, cap, most, own, ranked);
-            solve(w, counts, n, own, budgets, n_levels, cap, out + c, k);
+            items[p] = items[n_equal];
+            items[n_equal] = i;
+            if (w > pivot) {
+                items[n_equal] = items[n_heavier];
+                items[n_heavier++] = i;
+                heavier += counts[i];
+            } else {
+                equal += counts[i];
+            }
+            n_equal++;
+        }
+        if (heavier >= n_units) {
+            high = n_heavier;
+        } else if (heavier + equal >= n_units || n_equal == high) {
+            return items[n_heavier];
+        } else {
+            n_units -= heavier + equal;
+            low = n_equal;
         }
     }
-    free(copied);
+}
+
+/* In each column of a block the readings that outweigh a threshold, and what they weigh together. */
+static void outweigh(const double *block, const double *counts, int64_t m, const double *threshold,
+                     double *number, double *value) {
+    for (int64_t c = 0; c < BLOCK; c++)
+        number[c] = value[c] = 0.0;
+    for (int64_t j = 0; j < m; j++)
+        for (int64_t c = 0; c < BLOCK; c++) {
+            double w = block[j * BLOCK + c], count = w > threshold[c] ? counts[j] : 0.0;
+            number[c] += count;
+            value[c] += count * w;
+        }
+}
+
+/* One knapsack a column, of n_units readings, at most all: the heaviest.
+   weights: of item j in column x at [j * step + x], of either sign.
+   critical: a guess at the item of each column at which they are reached, (k,), corrected in place.
+   out: (k,).
+   Returns 0, or 1 where there is no memory. */
+int knapsack(const double *weights, int64_t step, int64_t m, int64_t k, const double *counts,
+             double n_units, int64_t *critical, double *out) {
+    double *block = calloc((size_t)m, BLOCK * sizeof(double) + sizeof(int32_t));
+    double threshold[BLOCK] = {0.0}, number[BLOCK], value[BLOCK];
+    if (!block)
+        return 1;
+    int32_t *items = (int32_t *)(block + BLOCK * m);
+    for (int64_t first = 0; first < k; first += BLOCK) {
+        int64_t n = first + BLOCK < k ? BLOCK : k - first;
+        for (int64_t j = 0; j < m; j++)
+            for (int64_t c = 0; c < n; c++)
+                block[j * BLOCK + c] = fabs(weights[j * step + first + c]);
+        for (int64_t c = 0; c < n; c++)
+            threshold[c] = block[critical[first + c] * BLOCK + c];
+        outweigh(block, counts, m, threshold, number, value);
+        int is_wrong = 0;
+        for (int64_t c = 0; c < n; c++) {
+            int64_t *own = critical + first + c;
+            if (number[c] < n_units && number[c] + counts[*own] >= n_units)
+                continue;
+            *own = find(block + c, counts, m, n_units, *own, items);
+            is_wrong |= threshold[c] != block[*own * BLOCK + c];
+            threshold[c] = block[*own * BLOCK + c];
+        }
+        if (is_wrong)
+            outweigh(block, counts, m, threshold, number, value);
+        for (int64_t c = 0; c < n; c++)
+            out[first + c] = value[c] + (n_units - number[c]) * threshold[c];
+    }
+    free(block);
     return 0;
 }

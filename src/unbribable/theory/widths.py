@@ -14,6 +14,7 @@ from unbribable.model.belief import BeliefAt, Slope
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.posterior import DRIFT_TOLERANCE
 from unbribable.model.tally import Tally
+from unbribable.theory import compiled
 
 Size = TypeVar("Size", float, Floats)
 
@@ -82,6 +83,15 @@ class ExactWidth:
         """The value at points with these columns of R, (m, k); `critical` as in `shift_exact`."""
         weights = self.tally.weights(columns, out)
         return shift_exact(weights, self.tally.item_counts, self.C, self.cap, critical) / self.tally.lam
+
+    def again(self, columns: Floats, critical: Ints) -> Floats:
+        """`of_columns` where it was known before the last reading: the guess is mostly right."""
+        counts, unit = self.tally.item_counts, min(self.C, self.cap)
+        if compiled.LIBRARY is None or not len(counts):
+            return self.of_columns(columns, critical)
+        n_units = min(self.C / unit, float(self.tally.n_readings))
+        weights = self.tally.signed_weights(columns)
+        return compiled.knapsack(weights, counts, n_units, critical) * (unit / self.tally.lam)
 
     def slope(self, at: BeliefAt) -> Slope:
         weights = self.tally.weights(at.columns)[:, 0]

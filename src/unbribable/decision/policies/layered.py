@@ -9,6 +9,7 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
+from unbribable.decision.intervals import crossed
 from unbribable.decision.levels import Believer, LevelBounds
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policies.gp_ucb import OneInstance
@@ -64,22 +65,22 @@ class Layers(Policy):
         self.maximisers = np.ones((len(self._layers), n), dtype=np.bool_)
         self._lowest: int | None = 0
         self._bars: Floats | None = None  # upper and lower ones of the layers, (2, n_layers, n)
-        self._kept: dict[int, tuple[Instance, int, Play]] = {}  # with the player's readings by then
+        self._nothing = (None,) * len(self.draws)
+        # with the player's readings by then
+        self._kept: list[tuple[Instance, int, Play] | None] = list(self._nothing)
 
     def plays(self, choice: Choice) -> list[Play]:
         if self._lowest is None:  # every set is empty: the assumptions are refuted
             top = self._layers[-1]
             rule = Rule(top, self._alpha)
             return [Play(1.0, top.label, rule, *choice.best(rule))]
-        plays, known = [], self._kept if choice.is_plain else {}
-        for k in range(len(self.draws)):
-            kept = known.get(k)
-            if kept is None or kept[0].n_readings != kept[1]:
-                play = self._play(k, max(k, self._lowest), choice)
-            else:
-                play = kept[2]
-            plays.append(play)
-        return plays
+        known = self._kept if choice.is_plain else self._nothing
+        return [
+            self._play(k, max(k, self._lowest), choice)
+            if kept is None or kept[0].n_readings != kept[1]
+            else kept[2]
+            for k, kept in enumerate(known)
+        ]
 
     def _play(self, k: int, player: int, choice: Choice) -> Play:
         """argmax over M(l) of ucb_l(.; alpha), kept until the layer that plays or its set changes.
@@ -123,19 +124,18 @@ class Layers(Policy):
         if not is_lost.any():
             return
         last = int(np.flatnonzero(is_lost.any(axis=1))[-1])
-        self._kept = {k: kept for k, kept in self._kept.items() if k > last}
+        self._kept[: last + 1] = self._nothing[: last + 1]
         sets &= np.logical_and.accumulate(may_be_best[::-1], axis=0)[::-1]
         self._look()
 
     def _may_be_best_at_all_levels(self, levels: LevelBounds, labels: Sequence[str]) -> Bools:
         """Whom each level leaves by itself, (n_layers, n); these instances have new bounds."""
-        is_first = self._bars is None
+        rows = [k for k, layer in enumerate(self._layers) if layer.label in labels or layer.is_large]
         if self._bars is None:
-            self._bars = np.empty((2, *self.maximisers.shape))
+            self._bars, rows = np.empty((2, *self.maximisers.shape)), [*range(len(self._layers))]
         upper, lower = self._bars
-        for k, layer in enumerate(self._layers):
-            if is_first or layer.label in labels or layer.is_large:
-                upper[k], lower[k] = layer.ucb_bar, layer.lcb_bar
+        for k in rows:
+            upper[k], lower[k] = self._layers[k].ucb_bar, self._layers[k].lcb_bar
         upper, lower = np.minimum(upper, levels.upper), np.maximum(lower, levels.lower)
         self._top = upper[-1], lower[-1]
         found: Bools = upper >= lower.max(axis=1, keepdims=True) - self.assumptions.tolerance
@@ -157,7 +157,7 @@ class Layers(Policy):
         )
         nested = np.logical_and.accumulate(may_be_best[::-1], axis=0)[::-1]
         self.maximisers = np.concatenate([self.maximisers, nested], axis=1)
-        self._bars, self._kept = None, {}
+        self._bars, self._kept = None, list(self._nothing)
         self._look()
 
     def _may_be_best(self, k: int) -> Bools:
@@ -195,12 +195,11 @@ class Layers(Policy):
         return None
 
     def is_refuted(self) -> bool:
-        if self._layers[-1].is_crossed or self._lowest is None:
+        if self._lowest is None:
             return True
-        if self._all is None:
-            return False
-        upper, lower = self._top
-        return self._all.is_crossed or bool((lower - upper).max() > self.assumptions.tolerance)
+        top = self._layers[-1]
+        upper, lower = (top.ucb_bar, top.lcb_bar) if self._all is None else self._top
+        return crossed(upper, lower, self.assumptions)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")
