@@ -16,18 +16,18 @@ def _loaded() -> ctypes.CDLL | None:
     path = Path(__file__).with_name("knapsack.so")
     if not path.exists():
         return None
+    pointer, whole = ctypes.c_void_p, ctypes.c_int64
     try:
         library = ctypes.CDLL(str(path))
-    except OSError:  # built on a machine of another kind, which shares this directory
+        library.knapsacks.argtypes = [
+            pointer, whole, whole, pointer, whole, pointer, pointer, whole, ctypes.c_double, pointer,
+            whole, pointer,
+        ]  # fmt: skip
+        library.knapsack.argtypes = [
+            pointer, whole, whole, whole, pointer, ctypes.c_double, pointer, pointer,
+        ]  # fmt: skip
+    except (OSError, AttributeError):  # of a machine of another kind, or of an older source
         return None
-    pointer, whole = ctypes.c_void_p, ctypes.c_int64
-    library.knapsacks.argtypes = [
-        pointer, whole, whole, pointer, whole, pointer, pointer, whole, ctypes.c_double, pointer, whole,
-        pointer,
-    ]  # fmt: skip
-    library.knapsack.argtypes = [
-        pointer, whole, whole, whole, pointer, ctypes.c_double, pointer, pointer,
-    ]  # fmt: skip
     return library
 
 

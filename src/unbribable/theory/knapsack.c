@@ -1,7 +1,7 @@
-/* Fractional knapsacks at several budgets, column by column; `compiled.py` says what for.
+/* Fractional knapsacks, column by column, at several budgets or at one; `compiled.py` says what for.
 
-   Additions come in the order of the ranking, products are not fused with them: built by any compiler
-   it gives what NumPy gives. */
+   Additions come in a fixed order, products are not fused with them: any compiler gives the same bits.
+   At several budgets the order is that of the ranking, and the bits are those of NumPy. */
 
 #include <math.h>
 #include <stdint.h>
