@@ -16,9 +16,12 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 FLAGS += ["--disable-component-update", "--no-first-run"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """The browser; where there is none the tests are skipped, but fail if CI=true."""
+    """The browser; where there is none the tests are skipped, but fail if CI=true.
+
+    One for each file: while it is open an event loop runs, beside which other tests could start none.
+    """
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         words = f"the page is tested in a browser, and there is none of {', '.join(NAMES)}"
