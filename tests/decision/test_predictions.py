@@ -75,6 +75,8 @@ def test_equal_readings_count_only_where_noise_would_make_them_differ() -> None:
     np.testing.assert_array_equal(told_alike(np.arange(8), y) >= 0, y == 1.0)
     noisy = np.array([0, 0, 1, 1, 2, 3, 4, 5])
     np.testing.assert_array_equal(told_alike(noisy, y) >= 0, y == 1.0)
+    one_lie = np.array([0, 0, 1, 2, 3, 4, 5, 1])  # 2 and 7 of one point are too far apart for noise
+    np.testing.assert_array_equal(told_alike(one_lie, y), none)
     few_values = np.array([1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     np.testing.assert_array_equal(told_alike(np.arange(8), few_values), none)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import Game, law, leaves, liars, random_function
+from unbribable.decision.best import best
 
 X = np.linspace(0.0, 1.0, 12)[:, None]
 KERNEL = ub.Matern(2.5, 0.4)
@@ -67,7 +68,7 @@ def test_intersected_bounds_are_monotone_inside_the_current_ones_and_those_insid
             assert np.all(width >= 0.0)
             if not options["revisit"]:
                 for alpha in (1.0, 2.0):  # alpha stands on the whole width
-                    _, ucb = instance.best(alpha)
+                    _, ucb = best(instance.now, alpha)
                     assert ucb == pytest.approx(np.max(instance.mu + alpha * width), abs=1e-12)
             before[label] = instance.ucb_bar.copy(), instance.lcb_bar.copy()
 

@@ -100,17 +100,20 @@ def told_alike(group: Ints, y: Floats) -> Ints:
     """A number for each set of readings that agree to the last digit, as of a stuck sensor; else -1.
 
     Two readings of one point do so too where there is no noise. They count only if the same value was
-    read elsewhere, or if some point was read twice with different values.
+    read elsewhere, or if some point was read twice with values that differ as by noise: by less than
+    half the spread of all readings, where a lie may differ by more.
 
     Args:
         group: The point of each reading, (n,).
         y: The readings, (n,).
     """
-    _, value, n_equal = np.unique(y, return_inverse=True, return_counts=True)
+    values, value, n_equal = np.unique(y, return_inverse=True, return_counts=True)
     value = value.reshape(-1)
     pairs = np.unique(np.stack([group, value]), axis=1)
     n_points = np.bincount(pairs[1])  # at how many points a value was read
-    is_noisy = bool((np.bincount(pairs[0]) > 1).any())
+    gaps = np.diff(values[pairs[1]])[np.diff(pairs[0]) == 0]  # between different values of one point
+    low, high = np.percentile(y, [25.0, 75.0])
+    is_noisy = bool((gaps <= (high - low) / 2.0).any())
     counts = (n_equal > 1) & (is_noisy | (n_points > 1))
     alike = np.where(counts[value], value, -1)
     if (alike >= 0).mean() > ALIKE_MAX:

@@ -86,6 +86,8 @@ def audit(
     else:
         is_selected = False
         table = read_table(points, y, space, target=target, ignore=ignore)
+    rows = (each.values() if isinstance(each, dict) else each for each in table.points)
+    _check_size(len({tuple(row) for row in rows}))  # before they are told one by one
     study = Study(table.space, direction=direction or "maximize", seed=seed, **settings)
     for point, value in zip(table.points, table.y, strict=True):
         study.tell(point, value)
@@ -95,6 +97,14 @@ def audit(
             result.engine.lose(trial.t, trial.x, because_of_value=True)
     name = str(points) if isinstance(points, str | os.PathLike) else ""
     return Audit(result, table, name)
+
+
+def _check_size(n_points: int) -> None:
+    if n_points > N_POINTS:
+        raise ValueError(
+            f"an audit must have at most {N_POINTS} different points, since it compares each with "
+            f"all others, got {n_points}; audit a part, for example the rows of one instrument"
+        )
 
 
 class Audit:
@@ -112,12 +122,7 @@ class Audit:
             raise ValueError(
                 f"an audit must have at least {N_LEAST} readings to compare, got {len(told)}"
             )
-        n = len(np.unique([reading.u for reading in told], axis=0))
-        if n > N_POINTS:
-            raise ValueError(
-                f"an audit must have at most {N_POINTS} different points, since it compares each with "
-                f"all others, got {n}; audit a part, for example the rows of one instrument"
-            )
+        _check_size(len(np.unique([reading.u for reading in told], axis=0)))
         self.result = result
         self.table = table
         self.name = name
