@@ -36,6 +36,7 @@ def test_a_noisy_function(tmp_path):
     assert "best reading: 4 " in said, "the naive best is a lie"
 
 
+@pytest.mark.long
 def test_an_optuna_study_goes_on_when_it_is_run_again(tmp_path):
     first = run(EXAMPLES / "optuna_study.py", "s.db", cwd=tmp_path)
     assert first.startswith("20 trials")
@@ -44,6 +45,7 @@ def test_an_optuna_study_goes_on_when_it_is_run_again(tmp_path):
     assert run(EXAMPLES / "optuna_study.py", "s.db", cwd=tmp_path).startswith("40 trials")
 
 
+@pytest.mark.long
 def test_a_shell_driven_instrument(tmp_path):
     said = run(EXAMPLES / "instrument.sh", "3", cwd=tmp_path)
     assert "use power=" in said

@@ -60,6 +60,7 @@ def test_the_choice_among_the_other_points_is_the_best_one(build: Build) -> None
         assert algorithm.query_at(99, drawn, (), [first.u, *others]).index == second.index
 
 
+@pytest.mark.long
 @ALL
 def test_a_search_between_candidates_does_not_end_in_a_point_to_avoid(build: Build) -> None:
     algorithm = played(build, BOX)

@@ -63,6 +63,7 @@ def play(build: Build, domain: Any, look_every: int | None = None) -> Algorithm:
     return algorithm
 
 
+@pytest.mark.long
 @each_domain
 @each_build
 def test_looking_never_changes_what_comes_later(build: Build, domain: Any, small_blocks: None) -> None:

@@ -91,6 +91,7 @@ def ucb_with(algorithm: Any, query: ub.Query, pending: list[Floats]) -> Floats:
     return ucb
 
 
+@pytest.mark.long
 @EVERYWHERE
 @ALL
 @pytest.mark.parametrize("words", [{}, {"width": "capped", "noise": "paper"}], ids=["exact", "capped"])

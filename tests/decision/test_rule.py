@@ -74,6 +74,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "d", "n", "t"), CASES)
 def test_no_point_of_a_fine_grid_is_better_by_a_thousandth(name: str, d: int, n: int, t: int) -> None:
     """For every player; in three dimensions the candidates alone are worse than that."""

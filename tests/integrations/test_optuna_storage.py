@@ -75,6 +75,7 @@ def wait_for(file, process):
     return int(file.read_text())
 
 
+@pytest.mark.long
 def test_four_processes_one_of_them_killed_lose_nothing_and_draw_as_one_would(
     url, connect, start, tmp_path
 ):

@@ -110,6 +110,7 @@ def test_a_killed_worker_and_a_killed_driver_cost_nothing(spec, tmp_path):
     assert_same(records(out), records(tmp_path / "serial"))
 
 
+@pytest.mark.long
 def test_control_c_exits_with_130_and_the_line_that_resumes(spec, tmp_path):
     out = tmp_path / "interrupted"
     driver = start(spec, out, "--workers", "2")
@@ -123,6 +124,7 @@ def test_control_c_exits_with_130_and_the_line_that_resumes(spec, tmp_path):
     assert 5 <= n_done(out) < N_RUNS
 
 
+@pytest.mark.long
 def test_control_c_in_a_serial_sweep_does_the_same(spec, tmp_path):
     out = tmp_path / "interrupted"
     driver = start(spec, out, "--serial")
