@@ -52,12 +52,14 @@ def test_a_shell_driven_instrument(tmp_path):
     assert (tmp_path / "unbribable.db").exists()
 
 
+@pytest.mark.long
 def test_hyper_parameters_with_a_lying_evaluator(tmp_path):
     pytest.importorskip("optuna_integration")
     said = run(EXAMPLES / "sklearn_search.py", cwd=tmp_path)
     assert "recommended: accuracy on unseen digits 0.9" in said
 
 
+@pytest.mark.long
 def test_a_player_and_an_adversary_of_ones_own_in_a_sweep(tmp_path):
     """Copied beside their spec, played by two workers; the report needs neither of the classes."""
     pytest.importorskip("distributed")

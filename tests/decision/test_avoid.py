@@ -27,6 +27,7 @@ def played(build: Build, domain: ub.Grid | ub.Box, **words: Any) -> Any:
     return algorithm
 
 
+@pytest.mark.long
 @ALL
 @pytest.mark.parametrize(
     ("domain", "words"),

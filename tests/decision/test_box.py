@@ -411,6 +411,7 @@ def step(algorithm: Any, k: int) -> ub.Query | None:
     return query
 
 
+@pytest.mark.long
 @ALL
 @pytest.mark.parametrize("family", FAMILIES)
 def test_stopped_after_any_round_a_run_goes_on_bit_for_bit(name: str, family: str) -> None:

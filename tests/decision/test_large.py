@@ -103,6 +103,7 @@ def test_a_large_instance_believes_what_one_by_one_gives(
         assert (true >= blocks.policy.named(label).lcb_bar - 1e-9).all()
 
 
+@pytest.mark.long
 @each_domain
 @each_build
 def test_a_large_run_resumes_and_retracts_exactly(build: Build, domain: Any, small_blocks: None) -> None:

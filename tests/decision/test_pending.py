@@ -129,6 +129,7 @@ def test_the_choice_reckons_with_the_variance_that_dense_solves_leave(
     assert (n_polished > 0) == isinstance(domain, ub.Box)
 
 
+@pytest.mark.long
 @EVERYWHERE
 @ALL
 def test_whoever_is_drawn_twice_asks_for_two_points(name: str, domain: Any) -> None:

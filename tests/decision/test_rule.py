@@ -179,6 +179,7 @@ def whole_first(U: Floats) -> Floats:
     return np.concatenate([np.round(10.0 * U[:, :1]) / 10.0, U[:, 1:]], axis=1)
 
 
+@pytest.mark.long
 @ALL
 def test_where_not_every_point_exists_only_those_that_do_are_asked_for(name: str) -> None:
     """Whole numbers 0..10 beside a real one: candidates, proposals, queries and recommendations."""

@@ -231,6 +231,7 @@ def test_the_tally_adds_up():
     assert tally.left == 2
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("default")
 def test_workers_give_the_serial_table_bit_for_bit_and_one_that_dies_costs_only_its_run(
     tmp_path, monkeypatch
