@@ -20,7 +20,7 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0072b2"},
     "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
 }
-html_show_sourcelink = False
+html_show_sourcelink = html_show_copyright = False
 
 myst_heading_anchors = 4
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -73,9 +74,8 @@ class Run(SphinxDirective):
             printed = output_of_shell(text, page["folder"])
         made: list[nodes.Node] = [nodes.literal_block(text, text, language=language)]
         if printed.strip():
-            made.append(
-                nodes.literal_block(printed, printed.rstrip(), language="text", classes=["output"])
-            )
+            lines = (textwrap.fill(line, 90, subsequent_indent="    ") for line in printed.splitlines())
+            made.append(nodes.literal_block(printed, "\n".join(lines), language="text"))
         return [*made, *self.pictures(page)]
 
     def pictures(self, page: dict[str, Any]) -> list[nodes.Node]:
