@@ -52,9 +52,9 @@ class Priced:
         rho = radius(a.noise_std, a.lam, p.gain, a.delta / 2)
         noise = differences.noise(a.B, rho, "tight")
         single = np.full(len(p.mu), np.inf)
-        certificate = paired_certificate(rec, single, [Source(differences, noise, C, a.cap)])
-        priced = price(differences, noise, certificate, a.cap)
-        bribe = cheapest_bribe(differences, a.cap, self.rows, np.full(len(self.rows), a.lam))
+        certificate = paired_certificate(rec, single, [Source(differences, noise, C, a.c_max)])
+        priced = price(differences, noise, certificate, a.c_max)
+        bribe = cheapest_bribe(differences, a.c_max, self.rows, np.full(len(self.rows), a.lam))
         assert priced.value is not None
         return certificate, priced.value, bribe.value
 
