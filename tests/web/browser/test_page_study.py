@@ -97,15 +97,6 @@ def test_the_page_holds_5000_trials(served, tab, tmp_path):
     study.save(path)
     page = tab(served(path))
     page.get_by_text("5000 readings").wait_for(timeout=300_000)
-    seconds = page.evaluate(
-        """async () => {
-            const start = performance.now();
-            window.scrollTo(0, document.body.scrollHeight);
-            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-            return (performance.now() - start) / 1000;
-        }"""
-    )
-    assert seconds < 2.0
     assert page.evaluate("document.querySelectorAll('svg.chart *').length") < 5000
 
 
