@@ -36,6 +36,29 @@ def test_the_library_gives_what_numpy_gives_bit_for_bit_whatever_was_ranked_befo
 
 
 @needs_library
+def test_bounds_that_the_library_tightens_are_those_of_numpy_bit_for_bit() -> None:
+    rng = np.random.default_rng(4)
+    ranks, budgets, lam = compiled.Ranks(), np.array([0.1, 0.7, 50.0]), 0.03
+    upper, lower = np.full((3, 30), 4.0), np.full((3, 30), -4.0)
+    by_numpy = upper.copy(), lower.copy()
+    n_tighter = 0
+    for _ in range(20):
+        weights, counts = rng.normal(size=(6, 30)) / 50.0, rng.integers(1, 9, 6) / 1.0
+        mu, noise = rng.normal(size=30), rng.random(30)
+        found = ranks.knapsacks(weights, None, counts, budgets, 0.3, lam, (mu, noise, upper, lower))
+        shifts = shifts_exact(np.abs(weights, order="F"), counts, budgets, 0.3) / lam
+        np.testing.assert_array_equal(found, shifts)
+        before = by_numpy[0].sum()
+        by_numpy = (
+            np.minimum(by_numpy[0], mu + (noise + shifts)),
+            np.maximum(by_numpy[1], mu - (noise + shifts)),
+        )
+        n_tighter += by_numpy[0].sum() < before
+        np.testing.assert_array_equal((upper, lower), by_numpy)
+    assert n_tighter > 5
+
+
+@needs_library
 def test_ties_go_to_the_lower_number_so_that_the_past_does_not_matter() -> None:
     rng = np.random.default_rng(1)
     weights, counts = rng.integers(1, 4, (12, 20)) / 7.0, rng.integers(1, 9, 12) / 1.0

@@ -147,6 +147,9 @@ class LevelBounds:
             return
         mu, noise, posterior = now.mu, now.noise, now.posterior
         if new is None and posterior.m * len(mu) <= N_SMALL:  # looking costs more than solving
+            if self._shifts is None and self._is_ranked(posterior):
+                self._shifts = self._ranked(None, posterior, (mu, noise, self.upper, self.lower))
+                return
             width = noise + self.current(posterior)
             np.minimum(self.upper, mu + width, out=self.upper)
             np.maximum(self.lower, mu - width, out=self.lower)
@@ -179,18 +182,28 @@ class LevelBounds:
     def shifts(self, where: Ints | None, posterior: Posterior) -> Floats:
         """Of every level at these candidates (None: at all), (n_levels, k)."""
         some = slice(None) if where is None else where
+        if self._is_ranked(posterior):
+            return self._ranked(where, posterior)
         if self._width == "exact":
             tally = posterior.tally
-            counts, budgets, cap = tally.item_counts, self.budgets, self._cap
-            if pays_off(posterior.m * len(posterior.mu)):
-                weights = tally.signed_weights(posterior.columns(slice(None)))
-                found = self._ranks.knapsacks(weights, where, counts, budgets, cap)
-            else:
-                found = shifts_exact(tally.weights(posterior.columns(some)), counts, budgets, cap)
-            return found / tally.lam
+            weights = tally.weights(posterior.columns(some))
+            return shifts_exact(weights, tally.item_counts, self.budgets, self._cap) / tally.lam
         sigma = np.sqrt(posterior.var[some])
         factors = [closed_form(posterior, float(C), self._finite_cap).factor for C in self.budgets]
         return np.outer(factors, sigma)
+
+    def _is_ranked(self, posterior: Posterior) -> bool:
+        """Whether the compiled library works out the shifts."""
+        return self._width == "exact" and pays_off(posterior.m * len(posterior.mu))
+
+    def _ranked(
+        self, where: Ints | None, posterior: Posterior, tightens: Sequence[Floats] = ()
+    ) -> Floats:
+        tally = posterior.tally
+        weights = tally.signed_weights(posterior.columns(slice(None)))
+        return self._ranks.knapsacks(
+            weights, where, tally.item_counts, self.budgets, self._cap, tally.lam, tightens
+        )
 
     @property
     def _finite_cap(self) -> float | None:

@@ -1,6 +1,7 @@
 """The knapsack in C, if there was a compiler when this package was installed; NumPy does without."""
 
 import ctypes
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ def _loaded() -> ctypes.CDLL | None:
     pointer, whole = ctypes.c_void_p, ctypes.c_int64
     try:
         library = ctypes.CDLL(str(path))
-        library.knapsacks.argtypes = [
-            pointer, whole, whole, pointer, whole, pointer, pointer, whole, ctypes.c_double, pointer,
-            whole, pointer,
+        library.level_shifts.argtypes = [
+            pointer, whole, whole, pointer, whole, pointer, pointer, whole, ctypes.c_double,
+            ctypes.c_double, pointer, whole, pointer, pointer, pointer, pointer, pointer,
         ]  # fmt: skip
         library.knapsack.argtypes = [
             pointer, whole, whole, whole, pointer, ctypes.c_double, pointer, pointer,
@@ -72,9 +73,16 @@ class Ranks:
         self._n_items = 0
 
     def knapsacks(
-        self, weights: Floats, candidates: Ints | None, counts: Floats, budgets: Floats, cap: float
+        self,
+        weights: Floats,
+        candidates: Ints | None,
+        counts: Floats,
+        budgets: Floats,
+        cap: float,
+        lam: float = 1.0,
+        tightens: Sequence[Floats] = (),
     ) -> Floats:
-        """`shifts_exact` of these candidates, by the library.
+        """`shifts_exact` of these candidates divided by lam, by the library, (n_levels, k).
 
         Args:
             weights: The weight, of either sign, of one reading of each item at every candidate,
@@ -83,17 +91,21 @@ class Ranks:
             counts: Readings each item stands for, (n_items,).
             budgets: Total corruptions, ascending, (n_levels,).
             cap: Largest single lie, finite.
+            lam: See there.
+            tightens: Mean and noise part of the width, (k,) each, and the upper and lower bounds that
+                they tighten along with what is found, (n_levels, k) each. Or nothing.
         """
         assert LIBRARY is not None
         n_items, n = weights.shape
         self._follow(n_items, n)
         k = n if candidates is None else len(candidates)
         found = np.empty((len(budgets), k))
-        failed = LIBRARY.knapsacks(
+        failed = LIBRARY.level_shifts(
             _address(weights[0]), weights.strides[0] // 8, n_items,
             None if candidates is None else _address(candidates), k,
-            _address(counts), _address(budgets), len(budgets), cap,
+            _address(counts), _address(budgets), len(budgets), cap, lam,
             _address(self._order), self._order.shape[1], _address(found),
+            *(map(_address, tightens) if tightens else (None,) * 4),
         )  # fmt: skip
         if failed:
             raise MemoryError("no memory for a knapsack")

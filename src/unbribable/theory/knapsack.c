@@ -57,11 +57,13 @@ static void solve(const double *ranked, const double *counts, int64_t n, const i
    columns: which x, (k,), or NULL for 0, ..., k - 1.
    budgets: ascending, (n_levels,).
    order: a guess for each x at [x * width], a permutation of 0, ..., m - 1, corrected in place.
-   out: (n_levels, k).
+   out: the knapsacks divided by lam, (n_levels, k).
+   mu, noise: (k,); the bounds mu +- (noise + out) then tighten upper and lower, (n_levels, k). Or NULL.
    Returns 0, or 1 where there is no memory. */
-int knapsacks(const double *weights, int64_t step, int64_t m, const int64_t *columns, int64_t k,
-              const double *counts, const double *budgets, int64_t n_levels, double cap,
-              int32_t *order, int64_t width, double *out) {
+int level_shifts(const double *weights, int64_t step, int64_t m, const int64_t *columns, int64_t k,
+                 const double *counts, const double *budgets, int64_t n_levels, double cap, double lam,
+                 int32_t *order, int64_t width, double *out, const double *mu, const double *noise,
+                 double *upper, double *lower) {
     double *ranked = malloc((size_t)m * sizeof(double));
     if (!ranked)
         return 1;
@@ -71,6 +73,14 @@ int knapsacks(const double *weights, int64_t step, int64_t m, const int64_t *col
         solve(ranked, counts, m, order + x * width, budgets, n_levels, cap, out + c, k);
     }
     free(ranked);
+    for (int64_t p = 0; p < n_levels * k; p++)
+        out[p] /= lam;
+    for (int64_t level = 0; mu && level < n_levels; level++)
+        for (int64_t c = 0, p = level * k; c < k; c++, p++) {
+            double high = mu[c] + (noise[c] + out[p]), low = mu[c] - (noise[c] + out[p]);
+            upper[p] = high < upper[p] ? high : upper[p];
+            lower[p] = low > lower[p] ? low : lower[p];
+        }
     return 0;
 }
 

