@@ -62,8 +62,8 @@ ALGORITHMS = {
         ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), share=0.8, trust=0.3
     ),
     "ladder": Member(ub.LadderGPUCB),
-    "layered": Member(ub.LayeredGPUCB, "T", "seed"),
-    "layered-with-all": Member(ub.LayeredGPUCB, "T", "seed", with_all=True),
+    "layered": Member(ub.LayeredGPUCB, "T", "seed", with_all=False),
+    "layered-with-all": Member(ub.LayeredGPUCB, "T", "seed"),
 }
 """By name: the algorithms, which keep every law of the protocol."""
 

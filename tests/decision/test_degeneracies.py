@@ -88,7 +88,7 @@ def test_just_above_one_fast_may_play() -> None:
 @pytest.mark.parametrize("T", [1, 2])
 def test_one_or_two_rounds_have_one_layer(T: int) -> None:
     """It is drawn always, allows for a corruption of 2, and may go on past T."""
-    algorithm = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=T, seed=1)
+    algorithm = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=T, seed=1, with_all=False)
     assert algorithm.n_layers == 1
     layer = algorithm.instances["layer-1"]
     assert layer.C == 2.0

@@ -91,7 +91,7 @@ def test_no_atom_of_a_proposal_is_idle(make: Callable[..., Any]) -> None:
 )
 def test_a_layer_is_drawn_with_two_to_minus_l(T: int, expected: list[float]) -> None:
     """And layer 1 gets the remainder."""
-    algorithm = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=T, seed=1)
+    algorithm = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=T, seed=1, with_all=False)
     np.testing.assert_array_equal(algorithm.propose().probabilities, expected)
     np.testing.assert_array_equal(algorithm.probabilities, expected)
     assert list(algorithm.instances) == [f"layer-{k + 1}" for k in range(len(expected))]
@@ -109,7 +109,7 @@ def test_draws_are_a_pure_function_of_seed_and_round(seed: int) -> None:
     """The instance of round t is what the formula says, whatever was asked and told before."""
     p = 1.0 / 3.0
     algorithm = ub.FastSlowGPUCB(DOMAIN, ASSUMED, C=3.0, seed=seed)
-    layers = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=16, seed=seed)
+    layers = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=16, seed=seed, with_all=False)
     cumulated = np.cumsum(layers.probabilities)
     for t in range(1, 60):
         u = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(t,))).random()
@@ -124,18 +124,22 @@ def test_draws_are_a_pure_function_of_seed_and_round(seed: int) -> None:
 def test_a_seed_sequence_serves_as_seed() -> None:
     """A spawned stream draws from its own children, and not as its parent does."""
     child = np.random.SeedSequence(3).spawn(2)[1]
-    spawned = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=child)
-    parent = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=3)
+    spawned = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=child, with_all=False)
+    parent = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=3, with_all=False)
     labels = [spawned.ask().instance for _ in range(40)]
     assert labels != [parent.ask().instance for _ in range(40)]
-    again = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=np.random.SeedSequence(3).spawn(2)[1])
+    again = ub.LayeredGPUCB(
+        DOMAIN, ASSUMED, T=64, seed=np.random.SeedSequence(3).spawn(2)[1], with_all=False
+    )
     assert labels == [again.ask().instance for _ in range(40)]
 
 
 def test_a_seed_sequence_of_a_numpy_integer_serves_too() -> None:
     """Its entropy is the integer."""
-    plain = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=5)
-    wrapped = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=np.random.SeedSequence(np.int64(5)))
+    plain = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=5, with_all=False)
+    wrapped = ub.LayeredGPUCB(
+        DOMAIN, ASSUMED, T=64, seed=np.random.SeedSequence(np.int64(5)), with_all=False
+    )
     assert [plain.ask().instance for _ in range(30)] == [wrapped.ask().instance for _ in range(30)]
 
 
@@ -254,8 +258,8 @@ def test_slow_learns_one_foreign_reading_in_c() -> None:
 
 def test_a_foreign_reading_is_drawn_as_the_round_would_have_been() -> None:
     """The instance that learns depends on seed and round, not on the point."""
-    asking = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=9)
-    telling = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=9)
+    asking = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=9, with_all=False)
+    telling = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=64, seed=9, with_all=False)
     for k in range(20):
         query = asking.ask()
         telling.tell(x=POINTS[k], y=0.0)
@@ -458,7 +462,7 @@ def test_layers_recommend_for_the_lowest_level_that_agrees_if_not_told() -> None
 
 def test_layers_skip_a_level_whose_bounds_cross() -> None:
     """Layer 1 is lied to beyond its budget: its level has no certificate, a higher one has."""
-    algorithm = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=60, seed=4)
+    algorithm = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=60, seed=4, with_all=False)
     for k in range(300):
         query = algorithm.ask()
         lie = 4.0 * (-1.0) ** k if query.instance == "layer-1" else 0.0
@@ -579,7 +583,7 @@ def test_a_given_beta_voids_the_guarantee_without_a_warning(make: Callable[..., 
 
 def test_past_its_horizon_a_layered_run_says_so() -> None:
     """Intervals hold, the regret theorem does not."""
-    algorithm = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=5, seed=1)
+    algorithm = ub.LayeredGPUCB(DOMAIN, ASSUMED, T=5, seed=1, with_all=False)
     play(algorithm, 5)
     assert algorithm.summary()["notes"] == []
     play(algorithm, 1)

@@ -119,7 +119,7 @@ def two_layers(d: int, seed: int, n_candidates: int) -> Any:
     """Layer 2 has read a lot, layer 1 little: what layer 1 finds widest, layer 2 has ruled out."""
     rng = np.random.default_rng(seed)
     box = ub.Box([0.0] * d, [1.0] * d, n_candidates=n_candidates)
-    algorithm = ub.LayeredGPUCB(box, SHARP, T=4, seed=1)
+    algorithm = ub.LayeredGPUCB(box, SHARP, T=4, seed=1, with_all=False)
     for t in range(1, 44 * d + 1):
         x, noise = rng.random(d), 0.02 * rng.standard_normal()
         drawn = "layer-2" if t <= 40 * d else "layer-1"

@@ -109,7 +109,9 @@ def test_maximiser_sets_are_nested_and_only_shrink(
     f = random_function(KERNEL, X, rng, B)
     world = Game(f, 0.05, rng, liars(KERNEL, X, f, rng)[name], C, 1.0)
     assumptions = ub.Assumptions(KERNEL, B=B, B0=B, c_max=1.0, noise_std=0.05, lam=lam, delta=0.3)
-    algorithm = ub.LayeredGPUCB(ub.Grid(X), assumptions, T=64, seed=seed, revisit=revisit)
+    algorithm = ub.LayeredGPUCB(
+        ub.Grid(X), assumptions, T=64, seed=seed, revisit=revisit, with_all=False
+    )
     before = algorithm.maximisers.copy()
     assert before.all()
     for _ in range(64):
@@ -139,7 +141,7 @@ def test_the_maximiser_stays_in_every_robust_layers_set_while_their_bounds_hold(
         name = ["hide", "decoy", "rare", "down"][seed % 4]
         world = Game(f, 0.05, rng, liars(KERNEL, X, f, rng)[name], 4.0, 1.0)
         assumptions = ub.Assumptions(KERNEL, B=B, B0=B, c_max=1.0, noise_std=0.05, lam=0.003, delta=0.3)
-        algorithm = ub.LayeredGPUCB(ub.Grid(X), assumptions, T=128, seed=seed)
+        algorithm = ub.LayeredGPUCB(ub.Grid(X), assumptions, T=128, seed=seed, with_all=False)
         robust = [algorithm.instances[f"layer-{level}"] for level in range(2, algorithm.n_layers + 1)]
         best = int(np.argmax(f))
         for _ in range(128):

@@ -392,7 +392,7 @@ def test_measured_regret_of_the_layers_is_at_most_theorem_tens(
     assert not bound.is_vacuous
     rng = np.random.default_rng(0)
     f = random_function(known.kernel, LINE.points, rng, 20.0)
-    algorithm = ub.LayeredGPUCB(LINE, known, T=T, seed=5, **options)
+    algorithm = ub.LayeredGPUCB(LINE, known, T=T, seed=5, with_all=False, **options)
     lie = liars(known.kernel, LINE.points, f, rng)[name]
     world = Game(f, 0.1, rng, lie, C, 0.5)
     for _ in range(T):

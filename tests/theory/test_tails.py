@@ -42,7 +42,7 @@ def test_up_to_one_slow_is_always_drawn_and_has_the_whole_budget(C: float, tail:
 
 @pytest.mark.parametrize("T", [1, 2, 3, 64, 100])
 def test_layer_l_has_the_tail_of_two_to_the_l_with_its_own_probability(T: int) -> None:
-    algorithm = ub.LayeredGPUCB(DOMAIN, assumptions(delta=0.2), T=T)
+    algorithm = ub.LayeredGPUCB(DOMAIN, assumptions(delta=0.2), T=T, with_all=False)
     n_layers = max(1, math.ceil(math.log2(T)))
     share = 0.2 / (4 * (1 + math.log2(T)))
     assert list(algorithm.instances) == [f"layer-{level}" for level in range(1, n_layers + 1)]
@@ -55,7 +55,7 @@ def test_layer_l_has_the_tail_of_two_to_the_l_with_its_own_probability(T: int) -
     assert budgets == pytest.approx(expected, rel=1e-12)
     for instance in algorithm.instances.values():
         assert instance.delta == pytest.approx(share, rel=1e-12)
-    paper = ub.LayeredGPUCB(DOMAIN, assumptions(delta=0.2), T=T, tail="paper")
+    paper = ub.LayeredGPUCB(DOMAIN, assumptions(delta=0.2), T=T, tail="paper", with_all=False)
     budgets = [instance.C for instance in paper.instances.values()]
     assert budgets == pytest.approx([3 + math.log(1 / share)] * n_layers)
 
@@ -65,5 +65,5 @@ def test_an_uncapped_liar_is_refused_where_instances_are_drawn_at_random() -> No
     with pytest.raises(ValueError, match="c_max must be finite"):
         ub.FastSlowGPUCB(DOMAIN, unbounded, C=5.0)
     with pytest.raises(ValueError, match="c_max must be finite"):
-        ub.LayeredGPUCB(DOMAIN, unbounded, T=10)
+        ub.LayeredGPUCB(DOMAIN, unbounded, T=10, with_all=False)
     assert ub.RobustGPUCB(DOMAIN, unbounded, C=5.0).instances["main"].C == 5.0

@@ -309,7 +309,7 @@ class LayeredGPUCB(Algorithm):
             one that allows for it, and there is no horizon; up to C = 2 this is Algorithm 1.
         alpha: Widening of the rule, > 9/5; the theorem uses 2.
         seed: Of the draws, secret; fresh entropy if None.
-        with_all: Rule points out by the readings of all layers together, too.
+        with_all: Rule points out by the readings of all layers together, too. False: the paper's letter.
         options: width, noise, tail, gain, beta, revisit: see Options.
 
     Attributes:
@@ -327,7 +327,7 @@ class LayeredGPUCB(Algorithm):
         C: float | None = None,
         alpha: float = 2.0,
         seed: Any = None,
-        with_all: bool = False,
+        with_all: bool = True,
         **options: Unpack[OptionWords],
     ) -> None:
         self.alpha = checks.real("alpha", alpha, above=1.8)
