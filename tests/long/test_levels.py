@@ -158,3 +158,22 @@ def test_up_to_its_trust_fast_holds_the_truth_in_a_long_game(seed: int) -> None:
         assert is_out == (trust == 0.0)
         n_alarms[trust] += algorithm.detected is not None
     assert n_alarms[8.0] == 0
+
+
+def test_with_lies_up_to_its_trust_fast_seldom_loses_the_truth_or_raises_an_alarm() -> None:
+    """Control: the same lies carry a fast that trusts nobody away."""
+    n_out, n_alarms = {8.0: 0, 0.0: 0}, {8.0: 0, 0.0: 0}
+    for run in range(N_GAMES):
+        for trust in n_out if run < 60 else (8.0,):
+            rng = np.random.default_rng([18, run])
+            f = random_function(KERNEL, X, rng, B)
+            lie = liars(KERNEL, X, f, rng)[["hide", "decoy", "down"][run % 3]]
+            algorithm = ub.FastSlowGPUCB(ub.Grid(X), KNOWN, **{**DIALS, "trust": trust}, seed=run)
+            game = Game(f, NOISE_STD, rng, lie, 8.0, CAP)
+            for _ in range(T):
+                game.round(algorithm)
+            n_out[trust] += leaves([algorithm.instances["fast"]], f)
+            n_alarms[trust] += algorithm.detected is not None
+    assert not is_too_often(n_out[8.0], N_GAMES, DELTA)
+    assert not is_too_often(n_alarms[8.0], N_GAMES, DELTA)
+    assert is_too_often(n_out[0.0], 60, DELTA)
