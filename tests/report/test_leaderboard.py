@@ -190,3 +190,23 @@ def test_a_directory_without_records_is_refused_in_words(tmp_path):
     result = CliRunner().invoke(app, ["leaderboard", str(tmp_path), "--out", str(tmp_path / "page.md")])
     assert result.exit_code == 2
     assert "must hold records" in result.output
+
+
+def test_the_page_says_how_regret_grows_under_the_worst_attack_and_how_seeds_differ(tmp_path):
+    def paid(seed, last, adversary):
+        words = {"algorithm": "ours", "kind": "RobustGPUCB", "seed": seed, "adversary": adversary}
+        return record([1.0, 1.0, 1.0, last], C_assumed=1.0, in_target=0.25 * seed, **words)
+
+    sweep = write(tmp_path / "p9", [
+        *[paid(seed, last, "hard") for seed, last in enumerate([2.0, 3.0, 7.0])],
+        *[paid(seed, 0.5, "easy") for seed in range(3)],
+    ])  # fmt: skip
+    page = tmp_path / "page.md"
+    leaderboard([sweep], page)
+    words = page.read_text()
+    assert "| ours | hard, C = 1 | 1 | 2 | 7 | 6 | 10 |" in words
+    head, _, row = [line.split(" | ") for line in words.splitlines() if line.startswith("|")][-3:]
+    told = dict(zip(head, row, strict=True))
+    assert told["in the target"] == "0.25"
+    assert told["truth within bounds"] == "3 of 3"
+    assert told["s/round"] == "0.01"

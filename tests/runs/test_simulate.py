@@ -13,7 +13,13 @@ from games import law
 from unbribable.runs.simulate import is_promised, simulate
 from unbribable.runs.streams import STREAMS, generator, stream
 from unbribable.theory.budgets import Budget
-from unbribable.world.adversaries import Flip, InstanceTargeting, NoAdversary, RandomLies
+from unbribable.world.adversaries import (
+    AggressiveSubtraction,
+    Flip,
+    InstanceTargeting,
+    NoAdversary,
+    RandomLies,
+)
 from unbribable.world.environment import Environment
 from unbribable.world.objectives import Objective
 from world.members import (
@@ -80,6 +86,16 @@ def test_the_regrets_are_what_the_definitions_say(played, who, seed):
     )
     assert record.spent[-1] == pytest.approx(record.meta["spent"])
     assert record.meta["spent"] <= record.meta["C"]
+
+
+def test_a_record_says_how_often_the_player_was_where_the_liar_wanted_it():
+    f = objective()
+    target = np.arange(len(f.f)) % 2 == 0
+    record = play(learner("gp-ucb"), world(AggressiveSubtraction(target, height=0.5)), seed=2)
+    share = np.mean(record.columns["index"] % 2 == 0)
+    assert 0.0 < share < 1.0
+    assert record.meta["in_target"] == pytest.approx(share)
+    assert "in_target" not in game().meta
 
 
 @every_learner

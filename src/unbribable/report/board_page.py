@@ -21,7 +21,8 @@ COLOURS = dict(zip(CLASSES, (BLUE, GREEN, PURPLE, ORANGE, RED), strict=True))
 _HEAD = """# Leaderboard
 
 Methods of this field under one roof, made by `unbribable leaderboard` from the records of sweeps. All
-players of a seed meet the same function, noise and attack; parameters were chosen on other seeds.
+players of a seed meet the same function, noise and attack. Parameters are those of a method's source, or
+were chosen on other seeds.
 
 In the tables of regret: mean cumulative regret ± standard error over seeds. *told*: what a player knows
 about the lies. **Bold**: nobody who is told the same beats it; a difference counts if the 95 % bootstrap
@@ -58,6 +59,7 @@ def leaderboard(directories: Sequence[str | Path], out: str | Path) -> dict[str,
             "",
             *_words(board),
             _regrets(board),
+            _worst(board).markdown().replace("## ", "### ", 1),
             _players(board).markdown().replace("## ", "### ", 1),
         ]
     out.write_text("\n".join(lines), encoding="utf-8")
@@ -153,6 +155,35 @@ def _cell(row: Row, setting: Setting, is_best: bool) -> str:
     return f"{f'**{words}**' if is_best else words}{'†' if setting in row.broken else ''}"
 
 
+def _worst(board: Board) -> Table:
+    """How regret grows under the attack that is worst for each player, and how seeds differ."""
+
+    def at(part: float) -> Any:
+        def of(row: Row) -> float:
+            games = row.cells[row.worst(board.settings) or board.settings[0]]
+            return float(np.mean([np.interp(part * g.rounds[-1], g.rounds, g.regret) for g in games]))
+
+        return of
+
+    def over_seeds(reduce: Any) -> Any:
+        return lambda row: float(
+            reduce([g.regret[-1] for g in row.cells[row.worst(board.settings) or board.settings[0]]])
+        )
+
+    columns = [
+        Column("player", "player", "label"),
+        Column("attack", "worst attack", lambda row: row.worst(board.settings).title),
+        Column("quarter", "T/4", at(0.25)),
+        Column("half", "T/2", at(0.5)),
+        Column("whole", "T", at(1.0)),
+        Column("median", "median", over_seeds(np.median)),
+        Column("worst", "worst seed", over_seeds(np.max)),
+    ]
+    rows = [row for row in board.rows if row.worst(board.settings) is not None]
+    note = "Mean regret after a quarter, half and all of the rounds; median and worst seed at the end."
+    return Table.of("worst", "Under the worst attack", note, columns, rows)
+
+
 def _players(board: Board) -> Table:
     """What each is told, promises, recommends and costs."""
     random = next((row for row in board.rows if row.kind == "RandomSearch"), None)
@@ -174,6 +205,13 @@ def _players(board: Board) -> Table:
         held = [g.simple_regret <= c + 1e-9 for g in row.attacked if (c := g.certificate) is not None]
         return float(np.mean(held)) if held else None
 
+    def late_seconds(k: int) -> Any:
+        return lambda row: float(np.median([game.late_seconds[k] for game in row.attacked]))
+
+    def covered(row: Row) -> str | None:
+        least = min((c.share for c in row.coverages), key=lambda s: (s.value, -s.n), default=None)
+        return None if least is None else f"{least.k} of {least.n}"
+
     columns = [
         Column("player", "player", "label"),
         Column("told", "told", "knows"),
@@ -182,12 +220,18 @@ def _players(board: Board) -> Table:
         Column("best_reading", "of the best reading", mean("best_reading")),
         Column("certificate", "certificate", mean("certificate")),
         Column("held", "held in", kept),
+        Column("covered", "truth within bounds", covered),
+        Column("in_target", "in the target", mean("in_target")),
         Column("late", "last quarter / random search", late),
-        Column("seconds", "s/round", mean("seconds")),
+        Column("seconds", "s/round", late_seconds(0)),
+        Column("slow_seconds", "95 %", late_seconds(1)),
     ]
+    columns = [column for column in columns if any(column.of(row) is not None for row in board.rows)]
     note = (
         "Means over attacked games. Held in: share of them, whether or not the promise was meant for "
-        "such an attack, in which the certificate was not below the simple regret. Last quarter: regret "
-        "a round there under the worst attack, over random search's."
+        "such an attack, in which the certificate was not below the simple regret. Truth within bounds: "
+        "games, of the attack with the fewest, in which it never left bounds that had to hold. In the "
+        "target: share of rounds, where the liar has one. Last quarter: regret a round there under the "
+        "worst attack, over random search's. Seconds: median and 95th percentile in the last quarter."
     )
     return Table.of("players", "Players", note, columns, board.rows)

@@ -58,14 +58,15 @@ class Row:
         return words.get(str(told.get("threat")), "against any adversary")
 
     @cached_property
+    def coverages(self) -> list[numbers.Coverage]:
+        """Of the bounds that had to hold."""
+        cells = {Cell(s, self.label, self.kind, None): games for s, games in self.cells.items()}
+        return [found for found in numbers.coverages(cells) if found.promise is not None]
+
+    @property
     def broken(self) -> set[Setting]:
         """Where coverage says that a promise was not kept."""
-        cells = {Cell(s, self.label, self.kind, None): games for s, games in self.cells.items()}
-        return {
-            found.cell.setting
-            for found in numbers.coverages(cells)
-            if found.promise is not None and found.share.high < found.promise
-        }
+        return {c.cell.setting for c in self.coverages if c.share.high < (c.promise or 0.0)}
 
     def mean(self, setting: Setting) -> float:
         return float(numbers.final_regret(self.cells[setting]).mean)

@@ -105,6 +105,10 @@ class Outcome:
     detected: int | None
     seconds: float
     """Per round."""
+    late_seconds: tuple[float, float]
+    """Median and 95th percentile of a round's, in the last quarter."""
+    in_target: float | None
+    """Share of the rounds in the region that the adversary lures players to, if there is one."""
     covered: dict[str, bool]
     """For each instance that claims bounds: has the truth stayed inside them?"""
     promised: dict[str, bool]
@@ -266,6 +270,7 @@ def reduced(record: Record, file: Path | None = None) -> Outcome:
     covered, promised = (_truths(meta, name, labels) for name in ("covered", "promised"))
     for name in ("f_max", "f_recommended"):
         checks.real(name, meta[name])
+    late = np.quantile(columns["seconds"][-(-3 * record.T // 4) - 1 :], [0.5, 0.95])
     rounds = thinned(record.T)
     kept = rounds - 1
     plays = np.stack([instance == k for k in (*range(len(labels)), -1)], axis=1).cumsum(axis=0)
@@ -285,6 +290,8 @@ def reduced(record: Record, file: Path | None = None) -> Outcome:
         certificate=_number("certificate", meta["certificate"]),
         detected=None if detected is None else checks.integer("detected", detected, at_least=1),
         seconds=float(columns["seconds"].mean()),
+        late_seconds=(float(late[0]), float(late[1])),
+        in_target=_number("in_target", meta.get("in_target")),
         covered=covered,
         promised={label: promised[label] for label in covered},
         delta=_number("delta", meta["algorithm"].get("delta")),

@@ -85,7 +85,9 @@ def simulate(
     if details.maximisers is not None:
         columns["maximisers"] = np.array(maximisers)
     largest = float(np.abs(columns["charge" if environment.n_lies is None else "c"]).max())
-    meta = _meta(player, environment, T, seed, held, largest)
+    meta, target = _meta(player, environment, T, seed, held, largest), environment.adversary.target
+    if target is not None:
+        meta["in_target"] = float(np.mean(target[index]))
     return Record(columns, {**meta, **({"opening": len(opening)} if len(opening) else {})})
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbribable.model.checks import Floats, Ints
+from unbribable.model.checks import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +51,8 @@ class Adversary(ABC):
 
     needs_strong: bool = False
     """Whether it makes sense only if it sees the draw."""
+    target: Bools | None = None
+    """The candidates it lures the player to, (n,), if it has such a region."""
 
     @abstractmethod
     def commit(self, view: View, rng: np.random.Generator) -> Floats:

@@ -120,7 +120,7 @@ class AdaptiveStrength(Adversary):
 
     def __init__(self, base: Adversary, target: Bools, *, step: float = 0.1, patience: int = 3) -> None:
         self._base, self.needs_strong = base, base.needs_strong
-        self._target = check_target(target, len(target))
+        self.target: Bools = check_target(target, len(target))
         self._step = checks.real("step", step, above=0.0, below=1.0)
         self._patience = checks.integer("patience", patience, at_least=1)
         self.strength, self._n_inside = 1.0, 0
@@ -130,7 +130,7 @@ class AdaptiveStrength(Adversary):
 
     def saw(self, index: int, instance: str | None, observation: Observation) -> None:
         self._base.saw(index, instance, observation)
-        self._n_inside = self._n_inside + 1 if self._target[index] else 0
+        self._n_inside = self._n_inside + 1 if self.target[index] else 0
         is_won = self._n_inside >= self._patience
         self.strength *= 1.0 - self._step if is_won else 1.0 + self._step
         self.strength = min(max(self.strength, 1e-6), 1e6)  # a long game must not overflow

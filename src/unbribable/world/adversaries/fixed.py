@@ -62,17 +62,17 @@ class Clipping(FixedLies):
     """
 
     def __init__(self, objective: Objective, target: Bools, *, margin: float = 0.0) -> None:
-        f, target = objective.f, check_target(target, len(objective.f))
-        ceiling = f[target].max() - checks.real("margin", margin, at_least=0.0)
-        self.lies = np.where(target, 0.0, np.minimum(f, ceiling) - f)
+        f, self.target = objective.f, check_target(target, len(objective.f))
+        ceiling = f[self.target].max() - checks.real("margin", margin, at_least=0.0)
+        self.lies = np.where(self.target, 0.0, np.minimum(f, ceiling) - f)
 
 
 class AggressiveSubtraction(FixedLies):
     """Lowers every value outside the target; it succeeds if `height` exceeds f(x*) - f(x~)."""
 
     def __init__(self, target: Bools, *, height: float) -> None:
-        target = check_target(target, len(target))
-        self.lies = np.where(target, 0.0, -checks.real("height", height, above=0.0))
+        self.target = check_target(target, len(target))
+        self.lies = np.where(self.target, 0.0, -checks.real("height", height, above=0.0))
 
 
 class Flip(FixedLies):
