@@ -52,6 +52,11 @@ def output_of_python(text: str, namespace: dict[str, Any], folder: Path) -> str:
     return printed.getvalue()
 
 
+def folded(line: str) -> str:
+    """The line in lines of at most 90 characters, unless it is one of a table."""
+    return line if line[:1] in "┏┃┡│└" else textwrap.fill(line, 90, subsequent_indent="    ")
+
+
 class Run(SphinxDirective):
     """Runs a block while the site is built, and shows it with what it printed and drew.
 
@@ -74,8 +79,8 @@ class Run(SphinxDirective):
             printed = output_of_shell(text, page["folder"])
         made: list[nodes.Node] = [nodes.literal_block(text, text, language=language)]
         if printed.strip():
-            lines = (textwrap.fill(line, 90, subsequent_indent="    ") for line in printed.splitlines())
-            made.append(nodes.literal_block(printed, "\n".join(lines), language="text"))
+            lines = "\n".join(folded(line) for line in printed.splitlines())
+            made.append(nodes.literal_block(printed, lines, language="text"))
         return [*made, *self.pictures(page)]
 
     def pictures(self, page: dict[str, Any]) -> list[nodes.Node]:

@@ -121,8 +121,8 @@ def ask(study: "Study", sampler: "UnbribableSampler") -> Answer:
 
     \b
     Examples:
-      unbribable study ask laser            prints: 7 power=3.21 pulses=40
-      unbribable study ask laser --json     prints: {"number": 7, "params": {...}}
+      unbribable study ask laser            # prints: 7 power=3.21 pulses=40
+      unbribable study ask laser --json     # prints: {"number": 7, "params": {...}}
     """
     space = sampler.search_space or {}
     trial = study.ask(fixed_distributions=space)
@@ -145,7 +145,7 @@ def tell(
     \b
     Examples:
       unbribable study tell laser 7 0.93
-      unbribable study tell laser 8 --failed          or: tell laser 8 nan
+      unbribable study tell laser 8 --failed          # or: tell laser 8 nan
     """
     from optuna.trial import TrialState
 
