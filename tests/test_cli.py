@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import unbribable as ub
 from unbribable.cli import demo, main
 from unbribable.cli.main import app
+from unbribable.extras import missing
 
 SPEC = """
 name = "tiny"
@@ -369,7 +370,7 @@ def test_an_interrupt_exits_with_130(monkeypatch):
 def test_a_missing_extra_exits_with_1_and_the_line_that_installs_it(monkeypatch):
     @main.door
     def command():
-        raise ModuleNotFoundError("figures need matplotlib: pip install 'unbribable[plot]'")
+        raise missing("figures need", "matplotlib", "plot")
 
     with pytest.raises(main.typer.Exit) as caught:
         command()
@@ -393,7 +394,7 @@ def test_without_typer_the_line_that_installs_it_is_printed():
         """
     )
     assert code == 1
-    assert "pip install 'unbribable[cli]'" in errors
+    assert 'the command line needs typer: pip install "unbribable[cli]"' in errors
     assert "Traceback" not in errors
 
 

@@ -2,15 +2,18 @@
 
 import sys
 
+from unbribable.extras import missing
+
 
 def main() -> None:
     """Run the command line; say what to install where it cannot run."""
     try:
         from unbribable.cli.main import app
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "rich", "threadpoolctl"):
+        name = (error.name or "").partition(".")[0]
+        if name not in ("typer", "rich", "threadpoolctl"):
             raise
-        sys.exit(f"the command line needs {error.name}: pip install 'unbribable[cli]'")
+        sys.exit(str(missing("the command line needs", name, "cli")))
     app(prog_name="unbribable")
 
 

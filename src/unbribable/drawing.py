@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
+from unbribable.extras import needed
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -68,19 +70,8 @@ class Look(NamedTuple):
 
 
 def require_matplotlib() -> Any:
-    """The matplotlib package.
-
-    Raises:
-        ModuleNotFoundError: It is not installed; with the line that installs it.
-    """
-    try:
-        import matplotlib
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'figures need matplotlib, which is not installed; pip install "unbribable[plot]"',
-            name="matplotlib",
-        ) from error
-    return matplotlib
+    """The matplotlib package, or the error that says how to install it."""
+    return needed("figures need", "matplotlib", "plot")
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:

@@ -1,9 +1,11 @@
 """Who may import whom: the learner cannot see the truth, and the core needs NumPy and SciPy alone."""
 
 import ast
+import re
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,7 +32,7 @@ MAY_IMPORT = {
 BESIDE = {
     "__init__.py": set(MAY_IMPORT),
     "__main__.py": {"cli"},
-    **{name: set() for name in ("drawing.py", "figure.py", "files.py")},
+    **{name: set() for name in ("drawing.py", "extras.py", "figure.py", "files.py")},
 }
 """The same of the files beside the floors."""
 
@@ -85,6 +87,17 @@ def test_learner_and_world_never_meet_below_runs():
             assert "world" not in used
         if floor_of(path) == "world":
             assert "decision" not in used
+
+
+def test_extras_are_asked_for_in_one_place_and_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = set()
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        assert "unbribable[" not in text or path.name == "extras.py", path
+        asked |= {*re.findall(r"""\b(?:needed|missing)\(.*?["'](\w+)["']\)""", text)}
+    assert {"audit", "cli", "optuna", "plot", "postgres", "sweep", "web"} <= asked
+    assert asked <= {*project["optional-dependencies"]}
 
 
 def test_importing_the_library_needs_numpy_and_scipy_alone():

@@ -218,11 +218,10 @@ def test_a_run_that_exists_is_not_played_again_by_a_worker(tmp_path, monkeypatch
 
 
 def test_a_missing_extra_says_how_to_install_it(tmp_path, monkeypatch):
-    def missing(name):
-        raise ModuleNotFoundError(name=name)
-
-    monkeypatch.setattr(play.importlib, "import_module", missing)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'unbribable\[sweep\]'"):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r'needs distributed: pip install "unbribable\[sweep\]"'
+    ):
         sweep(spec(1), tmp_path)
 
 

@@ -43,16 +43,11 @@ def door(command: Callable[..., Answer]) -> Callable[..., None]:
     def guarded(as_json: Json = False, **words: Any) -> None:
         FOR_MACHINES.set(as_json)
         try:
-            with threadpool_limits(limits=1, user_api="blas"):
+            with installed(), threadpool_limits(limits=1, user_api="blas"):
                 answer = command(**words)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             raise typer.Exit(130) from None
-        except ModuleNotFoundError as error:
-            if "pip install" not in str(error):
-                raise
-            typer.echo(f"unbribable: {error}", err=True)
-            raise typer.Exit(1) from None
         if as_json:
             print_json(answer.data)
         else:
@@ -91,3 +86,15 @@ def usage() -> Iterator[None]:
     except (ValueError, TypeError, OSError) as error:
         typer.echo(f"unbribable: {error}", err=True)
         raise typer.Exit(2) from None
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """If an extra is missing in here: the line that installs it, and exit code 1."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if "pip install" not in str(error):
+            raise
+        typer.echo(f"unbribable: {error}", err=True)
+        raise typer.Exit(1) from None

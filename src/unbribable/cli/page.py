@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unbribable.cli.door import Json, option, usage
+from unbribable.cli.door import Json, installed, option, usage
 from unbribable.cli.show import print_json
 from unbribable.cli.storage import FORMS, database
+from unbribable.extras import needed
 
 if TYPE_CHECKING:
     from unbribable.web.source import Source
@@ -45,15 +46,10 @@ def page(
       unbribable page lab.db
       unbribable page furnace.csv --no-browser
     """
-    try:
-        import uvicorn
+    with installed():
+        _, uvicorn = (needed("the page needs", name, "web") for name in ("starlette", "uvicorn"))
+    from unbribable.web.app import page as application
 
-        from unbribable.web.app import page as application
-    except ModuleNotFoundError as error:
-        if error.name not in ("uvicorn", "starlette"):
-            raise
-        typer.echo(f'unbribable: the page needs {error.name}: pip install "unbribable[web]"', err=True)
-        raise typer.Exit(1) from None
     with _given(what) as words:
         with usage():
             listening = _listening(host, port)

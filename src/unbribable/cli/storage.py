@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbribable.cli.door import usage
+from unbribable.extras import missing
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
@@ -55,7 +56,11 @@ def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
         except ImportError as error:
             if error.__cause__ is None:
                 raise
-            raise ModuleNotFoundError(_missing(parsed.get_backend_name(), error)) from None
+            backend = parsed.get_backend_name()
+            who = f"a database at {backend}:// needs"
+            if backend == "postgresql":
+                raise missing(who, "its driver", "postgres") from None
+            raise ModuleNotFoundError(f"{who} its driver, pip install it: {error.__cause__}") from None
         except (sqlalchemy.exc.SQLAlchemyError, StorageInternalError) as error:
             reason = getattr(error, "orig", None) or error.__cause__ or error
             line = str(reason).partition("\n")[0]
@@ -70,10 +75,3 @@ def _check_file(file: Path, is_new: bool) -> None:
             f"storage must exist, got {str(file)!r}: go to its folder, name it with --storage "
             "or UNBRIBABLE_STORAGE, or start with unbribable study create"
         )
-
-
-def _missing(backend: str, error: ImportError) -> str:
-    """What to install for a database whose driver is missing."""
-    if backend == "postgresql":
-        return 'a database at postgresql:// needs its driver: pip install "unbribable[postgres]"'
-    return f"a database at {backend}:// needs its driver, pip install it: {error.__cause__}"

@@ -1,6 +1,5 @@
 """BoTorch's optimisers as players, to be compared: what a user of it would pick. Extra: bench."""
 
-import importlib
 from abc import abstractmethod
 from typing import Any
 
@@ -8,25 +7,12 @@ import numpy as np
 
 from unbribable.decision.draws import Seed
 from unbribable.decision.proposal import Query
+from unbribable.integrations.optuna_players import of_bench
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.domain import Grid
 from unbribable.rivals.base import Belief, Rival
 from unbribable.theory.assumptions import Assumptions
-
-
-def needed(module: str) -> Any:
-    """A module of the extra.
-
-    Raises:
-        ModuleNotFoundError: It is not installed; the message has the line that installs it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f"this player needs {module}, extra bench: pip install 'unbribable[bench]'", name=module
-        ) from None
 
 
 class BoTorchPlayer(Rival):
@@ -46,7 +32,7 @@ class BoTorchPlayer(Rival):
         self, domain: Grid, assumptions: Assumptions, *, n_init: int = 5, seed: Any = None
     ) -> None:
         super().__init__(domain, assumptions, seed=Seed.of(seed))
-        needed("botorch")
+        of_bench("botorch")
         self.n_init = checks.integer("n_init", n_init, at_least=1)
         low, high = self.X.min(axis=0), self.X.max(axis=0)
         self._unit = (self.X - low) / np.where(high > low, high - low, 1.0)
@@ -74,7 +60,7 @@ class BoTorchPlayer(Rival):
     def _believe(self) -> Belief | None:
         if not self.readings:
             return None
-        torch, model = needed("torch"), self._fitted()[0]
+        torch, model = of_bench("torch"), self._fitted()[0]
         with torch.no_grad():
             found = model.posterior(torch.tensor(self._unit))
         mu, var = (part.numpy()[:, 0].copy() for part in (found.mean, found.variance))
@@ -85,22 +71,22 @@ class BoTorchPlayer(Rival):
 
     def _fitted(self) -> tuple[Any, Any]:
         """The model of all readings, and the points read."""
-        torch = needed("torch")
+        torch = of_bench("torch")
         torch.set_num_threads(1)
         assert self.seed is not None
         torch.manual_seed(int(self.seed.uniform(len(self.readings) + 1) * 2**31))
         rows, y = np.array([i for i, _ in self.readings]), np.array([[y] for _, y in self.readings])
         X, told = torch.tensor(self._unit[rows]), torch.tensor(y)
-        kernels, constraints = needed("gpytorch.kernels"), needed("gpytorch.constraints")
+        kernels, constraints = of_bench("gpytorch.kernels"), of_bench("gpytorch.constraints")
         floor = constraints.GreaterThan(0.05)
         base = kernels.MaternKernel(nu=2.5, ard_num_dims=X.shape[1], lengthscale_constraint=floor)
         model = self._model(X, told, kernels.ScaleKernel(base).double())
-        likelihood = needed("gpytorch.mlls").ExactMarginalLogLikelihood(model.likelihood, model)
-        return needed("botorch.fit").fit_gpytorch_mll(likelihood).model.eval(), X
+        likelihood = of_bench("gpytorch.mlls").ExactMarginalLogLikelihood(model.likelihood, model)
+        return of_bench("botorch.fit").fit_gpytorch_mll(likelihood).model.eval(), X
 
     def _acquisition(self) -> Floats:
         """Its value at the candidates, (n,)."""
-        torch, logei = needed("torch"), needed("botorch.acquisition.logei")
+        torch, logei = of_bench("torch"), of_bench("botorch.acquisition.logei")
         model, X = self._fitted()
         rule = logei.qLogNoisyExpectedImprovement(model, X_baseline=X, prune_baseline=True)
         with torch.no_grad():
@@ -112,14 +98,14 @@ class BoTorchLogNEI(BoTorchPlayer):
     """Holds changing state. BoTorch's single-task GP with qLogNoisyExpectedImprovement."""
 
     def _model(self, X: Any, y: Any, kernel: Any) -> Any:
-        return needed("botorch.models").SingleTaskGP(X, y, covar_module=kernel)
+        return of_bench("botorch.models").SingleTaskGP(X, y, covar_module=kernel)
 
 
 class BoTorchRelevancePursuit(BoTorchPlayer):
     """Holds changing state. The same on BoTorch's robust GP: outliers have a noise of their own."""
 
     def _model(self, X: Any, y: Any, kernel: Any) -> Any:
-        models = needed("botorch.models.robust_relevance_pursuit_model")
+        models = of_bench("botorch.models.robust_relevance_pursuit_model")
         mean = max(1.0, 0.2 * len(y))  # its default is 0 for few readings, which has no logarithm
         return models.RobustRelevancePursuitSingleTaskGP(
             X, y, covar_module=kernel, prior_mean_of_support=mean

@@ -1,18 +1,22 @@
 """Optuna's samplers as players, to be compared: what a user of it would pick. Extra: optuna."""
 
-import importlib
 import warnings
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from unbribable.decision.draws import Seed
 from unbribable.decision.proposal import Query
+from unbribable.extras import needed
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.domain import Grid
 from unbribable.rivals.base import Rival
 from unbribable.theory.assumptions import Assumptions
+
+of_bench = partial(needed, "this player needs", extra="bench")
+"""A module of the extra `bench`, or the error that says how to install it."""
 
 
 class OptunaPlayer(Rival):
@@ -31,13 +35,7 @@ class OptunaPlayer(Rival):
 
     def __init__(self, domain: Grid, assumptions: Assumptions, *, seed: Any = None) -> None:
         super().__init__(domain, assumptions, seed=Seed.of(seed))
-        try:
-            optuna = importlib.import_module("optuna")
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                "this player needs optuna, extra bench: pip install 'unbribable[bench]'", name="optuna"
-            ) from None
-        self._optuna = optuna
+        self._optuna = optuna = of_bench("optuna")
         self._axes = [np.unique(column) for column in self.X.T]
         self._space = {
             f"x{k}": optuna.distributions.IntDistribution(0, len(axis) - 1)
@@ -103,10 +101,5 @@ class OptunaGP(OptunaPlayer):
     """Holds changing state. Optuna's sampler on Gaussian processes, which needs PyTorch."""
 
     def _sampler(self, samplers: Any, seed: int) -> Any:
-        try:
-            importlib.import_module("torch")
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                "this player needs torch, extra bench: pip install 'unbribable[bench]'", name="torch"
-            ) from None
+        of_bench("torch")
         return samplers.GPSampler(seed=seed, deterministic_objective=False)

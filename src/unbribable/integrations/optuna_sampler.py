@@ -5,9 +5,9 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "optuna":
         raise
-    raise ModuleNotFoundError(
-        'the sampler needs optuna: pip install "unbribable[optuna]"', name="optuna"
-    ) from None
+    from unbribable.extras import missing
+
+    raise missing("the sampler needs", "optuna", "optuna") from None
 
 import threading
 import warnings

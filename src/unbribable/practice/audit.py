@@ -13,6 +13,7 @@ from unbribable.decision import words
 from unbribable.decision.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
+from unbribable.extras import missing
 from unbribable.files import written
 from unbribable.practice.advice import price
 from unbribable.practice.optuna_table import is_optuna_study, read_optuna
@@ -32,8 +33,8 @@ N_SHOWN = 10
 """Suspicious readings that a summary lists, at most."""
 
 SOLVER = (
-    "How much lying there must have been was not worked out: that needs clarabel, which is not "
-    'installed; pip install "unbribable[audit]"'
+    "How much lying there must have been was not worked out: "
+    f"{missing('that needs', 'clarabel', 'audit')}"
 )
 
 

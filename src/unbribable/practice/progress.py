@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from unbribable.decision.words import plus_minus
+from unbribable.extras import missing
 
 if TYPE_CHECKING:
     from unbribable.practice.result import Result
@@ -34,7 +35,7 @@ def reporter(n_rounds: int, progress: bool | None) -> Iterator[Callable[["Result
         yield lambda result: None
         return
     if not (is_notebook() or _has_rich()):
-        raise ImportError('a progress bar needs rich: pip install "unbribable[cli]"')
+        raise missing("a progress bar needs", "rich", "cli")
     with bar("round", n_rounds) as show:
         last = [-_EVERY]
 

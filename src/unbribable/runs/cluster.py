@@ -10,8 +10,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import resource_tracker
 from typing import Any
 
+from unbribable.extras import needed
 from unbribable.runs.experiment import Run
-from unbribable.runs.play import needed, run_one
+from unbribable.runs.play import run_one
 
 _CONFIG = {
     "distributed.scheduler.worker-saturation": 1.0,  # so that no queued neighbour of a run that
@@ -36,7 +37,7 @@ def play_on_dask(
         OSError: Nobody answers there.
         RuntimeError: The scheduler is gone.
     """
-    dask, distributed = needed("dask"), needed("distributed")
+    dask, distributed = (needed("a sweep needs", name, "sweep") for name in ("dask", "distributed"))
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(_CONFIG))
         if scheduler is None:

@@ -1,6 +1,5 @@
 """One run to one file: what a worker does."""
 
-import importlib
 import time
 import warnings
 from collections.abc import Mapping
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.extras import needed
 from unbribable.runs.fields import Plain
 from unbribable.runs.kinds import build_game
 from unbribable.runs.own import importable
@@ -31,7 +31,7 @@ def run_one(run: dict[str, Any], out: str) -> str:
     """
     path = record_path(out, run["key"])
     if not path.exists():
-        with needed("threadpoolctl").threadpool_limits(1):
+        with needed("a sweep needs", "threadpoolctl", "sweep").threadpool_limits(1):
             record = play(run)
         record.save(path)
     return str(run["key"])
@@ -81,20 +81,6 @@ def why_not(record: Record, run: Plain) -> str | None:
         if found.get(key) != expected[key]:
             return f"{key} must be {expected[key]!r}, got {found.get(key)!r}: it is of another run"
     return None if expected["T"] == record.T else f"T must be {expected['T']}, got {record.T} rounds"
-
-
-def needed(module: str) -> Any:
-    """A module of the `sweep` extra.
-
-    Raises:
-        ModuleNotFoundError: It is not installed; the message has the line that installs it.
-    """
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f"a sweep needs {module}: pip install 'unbribable[sweep]'", name=module
-        ) from None
 
 
 def record_path(out: str | Path, key: str) -> Path:

@@ -35,6 +35,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 
+from unbribable.extras import needed
 from unbribable.model.checks import Floats, Ints
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.widths import shift_exact
@@ -317,19 +318,8 @@ def _split(points: Floats, part: Ints) -> list[Ints]:
 
 
 def require_clarabel() -> Any:
-    """The clarabel package.
-
-    Raises:
-        ModuleNotFoundError: It is not installed; with the line that installs it.
-    """
-    try:
-        import clarabel
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'an audit needs clarabel, which is not installed; pip install "unbribable[audit]"',
-            name="clarabel",
-        ) from error
-    return clarabel
+    """The clarabel package, or the error that says how to install it."""
+    return needed("an audit needs", "clarabel", "audit")
 
 
 def _ball(block: Any) -> Any:
