@@ -1,6 +1,10 @@
 # `make demo` and `make test` do everything from a fresh clone: they create .venv themselves.
 PYTHON ?= python3
 BIN := .venv/bin
+# Bytecode is kept for the processes that tests start; what the tests of a file share is made once, not once
+# on each core.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 .PHONY: demo test test-long test-oldest-optuna lint format docs bench clean
 
@@ -8,11 +12,11 @@ demo: .venv/.installed
 	$(BIN)/python -m unbribable demo --out results/demo
 
 test: .venv/.installed
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m "not long"
+	$(PYTEST) -m "not long"
 
 # Coverage of the guarantees over hundreds of games, killed processes, the longest examples.
 test-long: .venv/.installed
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m long
+	$(PYTEST) -m long
 
 # The oldest Optuna that brings its test suite for samplers, then the oldest that the sampler works with.
 test-oldest-optuna:

@@ -141,7 +141,7 @@ def test_wrong_use_exits_with_2_and_says_what_is_allowed(words, message, spec, t
 
 def test_demo_is_figure_1(tmp_path):
     pytest.importorskip("matplotlib")
-    data = plain(call("demo", "--seeds", "8", "--out", tmp_path, "--json"))
+    data = plain(call("demo", "--seeds", "4", "--out", tmp_path, "--json"))
     near = data["near_optimum"]
     assert list(near) == ["GP-UCB", "RobustGPUCB (paper)", "RobustGPUCB (exact)"]
     assert near["GP-UCB"] <= 0.05
@@ -149,7 +149,7 @@ def test_demo_is_figure_1(tmp_path):
     assert near["RobustGPUCB (exact)"] >= 0.9
     proven = {"FastSlowGPUCB", "LayeredGPUCB", "LadderGPUCB"}
     assert {row["learner"] for row in data["learners"]} == {*near, *proven}
-    assert {row["games"] for row in data["learners"]} == {8}
+    assert {row["games"] for row in data["learners"]} == {4}
     found = {row["learner"]: row["found_optimum"] for row in data["learners"]}
     assert found.pop("GP-UCB") <= 0.05
     assert min(found.values()) >= 0.9
@@ -444,10 +444,10 @@ def test_a_command_starts_without_what_only_others_need():
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
-def test_at_a_terminal_a_bar_is_shown_but_not_under_json(words):
+def test_at_a_terminal_a_bar_is_shown_but_not_under_json(words, spec, tmp_path):
     pty = pytest.importorskip("pty")
     terminal, standard_error = pty.openpty()
-    command = [sys.executable, "-m", "unbribable", "demo", "--seeds", "1", "--no-figure", *words]
+    command = [sys.executable, "-m", "unbribable", "sweep", spec, "--serial", "--out", tmp_path, *words]
     subprocess.run(command, stdout=subprocess.PIPE, stderr=standard_error, check=True)
     os.close(standard_error)
     try:
