@@ -147,6 +147,15 @@ def test_steps_in_processes_of_their_own_equal_one_long_run():
     assert [trial.params for trial in stepped.trials] == [trial.params for trial in study.trials]
 
 
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """The database of a study with one pending query."""
+    file = tmp_path_factory.mktemp("asked") / "laser.db"
+    create("--storage", file)
+    call("ask", "laser", "--storage", file)
+    return file.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -180,10 +189,11 @@ def test_steps_in_processes_of_their_own_equal_one_long_run():
         (("ask", "laser", "--seed-file", "none"), "No such file or directory: 'none'"),
     ],
 )
-def test_bad_words_get_the_rule_and_exit_code_2(words, message):
-    create()
-    call("ask", "laser")
+def test_bad_words_get_the_rule_and_exit_code_2_and_change_nothing(words, message, asked):
+    file = Path("unbribable.db")
+    file.write_bytes(asked)
     assert message in call(*words, code=2)
+    assert file.read_bytes() == asked
 
 
 def test_a_reading_that_is_refused_leaves_the_query_pending():
