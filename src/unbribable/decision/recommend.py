@@ -16,6 +16,7 @@ from unbribable.model import checks
 from unbribable.model.box import Candidates
 from unbribable.model.checks import Floats
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.clipping import FewLies
 from unbribable.theory.differences import paired_certificate
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Guarantee:
     """Whether that is because the readings contradict the assumptions."""
     cap: float = math.inf
     """The largest single lie, c_max."""
+    lies: FewLies | None = None
+    """The number of lies it allows for, where they are counted."""
     condition: str = ""
     """What else it supposes, as a clause."""
     n_waiting: int = 0
@@ -58,6 +61,9 @@ class Guarantee:
         """What it supposes, in a short clause without "if"."""
         if self.threat == "none":
             words = "no reading is a lie"
+        elif self.lies is not None:
+            n, of = self.lies.n_lies, self.lies.n_readings
+            words = f"at most {n} of the first {of} readings {'is a lie' if n == 1 else 'are lies'}"
         else:
             blind = ", told without knowing the draws," if self.threat == "weak" else ""
             words = f"lies{blind} total at most {units.scale * self.C:.4g}"

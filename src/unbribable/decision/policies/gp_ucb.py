@@ -1,5 +1,6 @@
 """One instance that plays its own upper confidence bound: GP-UCB, and Algorithm 1."""
 
+from dataclasses import replace
 from typing import Unpack
 
 from unbribable.decision.algorithm import Algorithm
@@ -14,22 +15,31 @@ from unbribable.model.box import Box
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import Budget
+from unbribable.theory.clipping import FewLies
 
 
 class OneInstance(Policy):
     """Holds changing state: "main", which learns from everything and plays argmax mu + width.
 
-    It allows for a corruption of C; with None it trusts every reading.
+    It allows for a corruption of C, or for a number of lies; with None it trusts every reading.
     """
 
     draws = (("main", 1.0),)
     holds_all = "main"
 
-    def __init__(self, assumptions: Assumptions, options: Options, C: float | None) -> None:
+    def __init__(self, assumptions: Assumptions, options: Options, C: float | FewLies | None) -> None:
+        self._lies = C if isinstance(C, FewLies) else None
+        self._C = C.C if isinstance(C, FewLies) else C
+        budget, self.parameters = Budget(self._C or 0.0, assumptions.delta), {}
+        if self._C is not None:
+            self.parameters["C"] = self._C
+        if self._lies is not None:
+            half = assumptions.delta / 2
+            assumptions = replace(assumptions, c_max=self._lies.cap)
+            budget = budget._replace(delta=half, clipped=half)
+            self.parameters["n_lies"] = self._lies.n_lies
         super().__init__(assumptions, options)
-        self._C = C
-        self.budgets = {"main": Budget(0.0 if C is None else C, assumptions.delta)}
-        self.parameters = {} if C is None else {"C": C}
+        self.budgets = {"main": budget}
 
     def plays(self, choice: Choice) -> list[Play]:
         rule = Rule(self.instances["main"])
@@ -56,7 +66,12 @@ class OneInstance(Policy):
         if C is not None:
             raise ValueError(f"C must be left out, it is {self._C} by construction, got C={C}")
         words = "against any adversary, weak or strong, with total corruption at most {C}"
-        return Guarantee(threat, ("main",), probability, words, self._C)
+        if self._lies is not None:
+            words = (
+                "against any adversary, weak or strong, who corrupts at most "
+                f"{self._lies.n_lies} of the first {self._lies.n_readings} readings by any amount"
+            )
+        return Guarantee(threat, ("main",), probability, words, self._C, lies=self._lies)
 
 
 class GPUCB(Algorithm):
@@ -85,12 +100,22 @@ class RobustGPUCB(Algorithm):
     Args:
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
-        C: Total corruption, sum over the rounds of the largest lie, at most that.
+        C: Total corruption, sum over the rounds of the largest lie, at most that. Or a number of lies of
+            any size, as `unbribable.theory.clipping.FewLies`, where it is told clipped readings alone.
         options: width, noise, tail, gain, beta, revisit: see Options (tail does nothing here).
     """
 
     def __init__(
-        self, domain: Grid | Box, assumptions: Assumptions, *, C: float, **options: Unpack[OptionWords]
+        self,
+        domain: Grid | Box,
+        assumptions: Assumptions,
+        *,
+        C: float | FewLies,
+        **options: Unpack[OptionWords],
     ) -> None:
-        self.C = checks.real("C", C, at_least=0.0, hint="; LayeredGPUCB needs no C")
-        super().__init__(domain, OneInstance(assumptions, Options(**options), self.C))
+        allowed: float | FewLies = C
+        if not isinstance(C, FewLies):
+            allowed = checks.real("C", C, at_least=0.0, hint="; LayeredGPUCB needs no C")
+        policy = OneInstance(assumptions, Options(**options), allowed)
+        self.C = policy.budgets["main"].C
+        super().__init__(domain, policy)
