@@ -1,5 +1,6 @@
 """Clipped GP-UCB: a bounded number of lies, of any size (ours)."""
 
+import math
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -50,7 +51,7 @@ class ClippedGPUCB(Player):
         self.n_lies = checks.integer("n_lies", n_lies, at_least=0)
         self.T = checks.integer("T", T, at_least=1)
         self.domain, self.assumptions = domain, assumptions
-        lies = FewLies.within(assumptions, self.n_lies, self.T)
+        lies = FewLies.within(replace(assumptions, c_max=math.inf), self.n_lies, self.T)
         self.L = lies.L
         self._robust = RobustGPUCB(domain, assumptions, C=lies, **options)
         self._n_told = 0

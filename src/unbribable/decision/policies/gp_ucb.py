@@ -28,18 +28,16 @@ class OneInstance(Policy):
     holds_all = "main"
 
     def __init__(self, assumptions: Assumptions, options: Options, C: float | FewLies | None) -> None:
-        self._lies = C if isinstance(C, FewLies) else None
+        lies = self._lies = C if isinstance(C, FewLies) else None
         self._C = C.C if isinstance(C, FewLies) else C
-        budget, self.parameters = Budget(self._C or 0.0, assumptions.delta), {}
-        if self._C is not None:
-            self.parameters["C"] = self._C
-        if self._lies is not None:
-            half = assumptions.delta / 2
-            assumptions = replace(assumptions, c_max=self._lies.cap)
-            budget = budget._replace(delta=half, clipped=half)
-            self.parameters["n_lies"] = self._lies.n_lies
+        self.parameters = {} if self._C is None else {"C": self._C}
+        clipped = 0.0
+        if lies is not None:
+            assumptions = replace(assumptions, c_max=lies.cap)
+            clipped = assumptions.delta / 2 if lies.is_clipped else 0.0
+            self.parameters["n_lies"] = lies.n_lies
         super().__init__(assumptions, options)
-        self.budgets = {"main": budget}
+        self.budgets = {"main": Budget(self._C or 0.0, assumptions.delta - clipped, clipped=clipped)}
 
     def plays(self, choice: Choice) -> list[Play]:
         rule = Rule(self.instances["main"])
@@ -66,11 +64,7 @@ class OneInstance(Policy):
         if C is not None:
             raise ValueError(f"C must be left out, it is {self._C} by construction, got C={C}")
         words = "against any adversary, weak or strong, with total corruption at most {C}"
-        if self._lies is not None:
-            words = (
-                "against any adversary, weak or strong, who corrupts at most "
-                f"{self._lies.n_lies} of the first {self._lies.n_readings} readings by any amount"
-            )
+        words = words if self._lies is None else self._lies.words
         return Guarantee(threat, ("main",), probability, words, self._C, lies=self._lies)
 
 
@@ -100,8 +94,8 @@ class RobustGPUCB(Algorithm):
     Args:
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
-        C: Total corruption, sum over the rounds of the largest lie, at most that. Or a number of lies of
-            any size, as `unbribable.theory.clipping.FewLies`, where it is told clipped readings alone.
+        C: Total corruption, sum over the rounds of the largest lie, at most that. Or a number of lies,
+            as `unbribable.theory.clipping.FewLies`, where the readings told are clipped as that says.
         options: width, noise, tail, gain, beta, revisit: see Options (tail does nothing here).
     """
 
