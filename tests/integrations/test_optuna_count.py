@@ -1,7 +1,5 @@
 """Trials that a study has already count among the readings a tenth of which may be lies."""
 
-import math
-
 import optuna
 import pytest
 
@@ -25,7 +23,7 @@ def test_a_tenth_of_all_trials_may_be_lies_those_there_before_included(
     added(study, n_before)
     study.optimize(objective, n_after)
     algorithm = engine_of(ours, study).judge()
-    n_lies = math.ceil(0.1 * (40 + n_before))
+    n_lies = (40 + n_before) // 10
     assert pytest.approx(n_lies * algorithm.assumptions.c_max, rel=1e-12) == algorithm.C
 
 

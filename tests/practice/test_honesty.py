@@ -1,6 +1,5 @@
 """What is said about the answer is true, says on what it rests, and is in the user's units."""
 
-import math
 import warnings
 from typing import Any
 
@@ -377,7 +376,7 @@ def test_a_tenth_of_the_readings_may_be_lies_initial_ones_included(n_rounds: int
     run = judged(n_rounds, 0)
     algorithm = run.engine.judge()
     assert isinstance(algorithm, ub.RobustGPUCB)
-    n_lies = math.ceil(0.1 * (50 + n_rounds))
+    n_lies = (50 + n_rounds) // 10
     assert pytest.approx(n_lies * algorithm.assumptions.c_max, rel=1e-12) == algorithm.C
 
 

@@ -65,7 +65,7 @@ _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a n
             for Algorithm 3 instead, against weak ones).
         known_or_zero: Instead of corruption: there is either none, or at most this much (Algorithm 2).
         lies: Instead of both: how many readings may be lies, those you brought along included: a number
-            such as 3, or a share such as 0.1, rounded up. They may be of any size: readings are
+            such as 3, or a share such as 0.1, but at least one. They may be of any size: readings are
             clipped at what f and noise can be (Algorithm 1 on what is left). Assumptions limit them to
             their c_max, if it is not math.inf. Where none of the three is given, 0.1.
         assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
@@ -255,7 +255,7 @@ class Plan:
         assert self.lies is not None
         n_lies = int(self.lies)
         if isinstance(self.lies, float):
-            n_lies = math.ceil(self.lies * n_readings - 1e-9)  # 0.07 * 100 is a little more than 7
+            n_lies = max(1, int(self.lies * n_readings + 1e-9))  # 0.29 * 100 is a little less than 29
         return FewLies.so_far(assumed, min(n_lies, n_readings), n_readings)
 
     # --- what follows from the rest ------------------------------------------------------------
