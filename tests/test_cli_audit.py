@@ -46,12 +46,18 @@ def test_people_read_the_summary_and_options_reach_the_audit(data):
     assert float(best.split()[2]) == min(furnace(0)[0]["yield"])
 
 
+def test_the_number_of_lies_reaches_the_audit(data):
+    result = call(data, "--target", "yield", "--lies", 7)
+    assert "if at most 7 of the first 50 readings are lies" in result.stdout
+
+
 BAD = {
     "no file": (("nope.csv", "--target", "y"), "No such file"),
     "no column": (("DATA", "--target", "y"), "target must be one of the columns"),
     "no number": (("DATA", "--target", "gas"), "column 'gas' must hold numbers"),
     "no folder": (("DATA", "--target", "yield", "--html", "nowhere/a.html"), "--html must be in a"),
     "corruption": (("DATA", "--target", "yield", "--corruption", "-1"), "corruption must be"),
+    "lies": (("DATA", "--target", "yield", "--lies", "-1"), "lies must be a whole number"),
 }
 
 

@@ -177,6 +177,12 @@ def asked(tmp_path_factory):
             "a number, 'unknown' or 'layers'",
         ),
         (("create", "new", "--param", "x=0:1", "--corruption", "-1"), "corruption must be"),
+        (("create", "new", "--param", "x=0:1", "--lies", "few"), "lies must be a number of readings"),
+        (("create", "new", "--param", "x=0:1", "--lies", "1.5"), "lies must be a whole number"),
+        (
+            ("create", "new", "--param", "x=0:1", "--lies", "3", "--corruption", "2"),
+            "corruption and lies exclude each other",
+        ),
         (("create", "new", "--param", "x=0:1", "--direction", "up"), "direction must be"),
         (("create", "new", "--param", "x=0:1", "--reveal", "after"), "seed"),
         (("recommend", "laser"), "recommend needs a reading"),
@@ -327,6 +333,13 @@ def test_recommend_says_what_the_guarantee_rests_on():
     best = as_json("recommend", "laser")
     assert "A single lie is at most" in best["assumptions"]
     assert best["assumptions"] in call("recommend", "laser")
+
+
+@pytest.mark.parametrize(("lies", "n_lies"), [("2", 2), ("0.25", 5)])
+def test_a_number_or_a_share_of_lies_reaches_the_guarantee(lies, n_lies):
+    create("--lies", lies)
+    run(2)
+    assert f"corrupts at most {n_lies} of the first 20 readings" in call("recommend", "laser")
 
 
 def test_a_secret_seed_is_asked_for_where_the_study_does_not_hold_it():

@@ -199,6 +199,34 @@ def test_a_study_can_be_started_before_its_first_trial():
         sampler(corruption=2.5).start(study)
 
 
+@pytest.mark.parametrize("lies", [3, 0.2])
+def test_the_number_of_lies_is_kept_in_the_study(lies):
+    study = new_study(sampler(lies=lies))
+    study.optimize(objective, n_trials=2)
+    study.sampler = UnbribableSampler.from_study(study)
+    study.optimize(objective, n_trials=1)
+    n_lies = lies if lies == 3 else 8
+    assert f"corrupts at most {n_lies} of the first 40" in study.sampler.recommend(study).guarantee
+    study.sampler = sampler()
+    with pytest.raises(ValueError, match=rf"lies must be .* lies={lies}, got lies=0\.1"):
+        study.optimize(objective, n_trials=1)
+
+
+@pytest.mark.parametrize("words", [{}, {"corruption": 1.5}])
+def test_a_study_from_before_lies_could_be_stated_goes_on(words):
+    study = new_study(sampler(**words))
+    study.optimize(objective, n_trials=1)
+    before = stored(study)
+    assert before["plan"].pop("lies") == (None if words else 0.1)
+    study._storage.set_study_system_attr(study._study_id, "unbribable", before)
+    study.optimize(objective, n_trials=1)
+    study.sampler = UnbribableSampler.from_study(study)
+    study.optimize(objective, n_trials=1)
+    whole = new_study(sampler(**words))
+    whole.optimize(objective, n_trials=3)
+    assert told(study) == told(whole)
+
+
 def test_from_study_refuses_a_study_of_another_sampler():
     study = optuna.create_study(study_name="theirs")
     with pytest.raises(ValueError, match="started with UnbribableSampler, got 'theirs'"):

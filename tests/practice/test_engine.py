@@ -312,7 +312,7 @@ def test_a_reading_that_was_cut_is_judged_by_what_was_told() -> None:
     """The words, the value, the residual and the score are of the raw reading."""
     engine = made("fitted")
     rounds = play(engine)
-    units = engine.fit().judge.units
+    units = engine.model().units
     low, high = units.interval(-units.limit, units.limit)
     cut = [asked.t for asked, y in rounds if not low <= y <= high]
     assert 5 in cut

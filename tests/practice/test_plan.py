@@ -171,7 +171,7 @@ REFUSED: dict[str, Row] = {
     ),
     "no kind of kernel": (lambda: Kernel.from_plain({}), ValueError, ("a stored kernel must be", "{}")),
     "a stored plan of another run": (
-        lambda: Plan.from_plain({**Plan(9).to_plain(), "corruption": -1.0}),
+        lambda: Plan.from_plain({**Plan(9, 1.0).to_plain(), "corruption": -1.0}),
         ValueError,
         ("corruption must be", ">= 0", "-1.0"),
     ),

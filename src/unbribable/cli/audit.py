@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from unbribable.cli.door import Answer, door, option, usage
+from unbribable.cli.parameters import LIES, number_or_share
 
 
 @door
@@ -14,9 +15,8 @@ def audit(
     target: Annotated[str, option("Name of the column that was read.")],
     minimize: Annotated[bool, option("The lowest value is the best one.", "--minimize")] = False,
     ignore: Annotated[list[str] | None, option("A column that is no parameter; repeat.")] = None,
-    corruption: Annotated[
-        float | None, option("The most that all lies add up to; by default a tenth may be lies.")
-    ] = None,
+    corruption: Annotated[float | None, option("The most that all lies add up to.")] = None,
+    lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
     html: Annotated[Path | None, option("Write a page for a colleague to this file.")] = None,
 ) -> Answer:
@@ -39,6 +39,7 @@ def audit(
             direction="minimize" if minimize else "maximize",
             ignore=ignore or (),
             corruption=corruption,
+            lies=number_or_share(lies),
             noise_std=noise_std,
         )
         if html is not None:

@@ -1,4 +1,4 @@
-"""Parameters as the command line writes them."""
+"""Parameters, and numbers of lies, as the command line writes them."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,8 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 RULE = "name=low:high, name=low:high:log, name=low:high:int (:log), or name=a,b,c"
+
+LIES = "so many readings may be lies, of any size, or this share of them (0.1 by default)"
 
 
 def parameter(text: str) -> tuple[str, "BaseDistribution"]:
@@ -36,6 +38,16 @@ def _read(text: str) -> tuple[str, "BaseDistribution"]:
         return name, FloatDistribution(float(low), float(high), log="log" in words)
     except ValueError as error:
         raise ValueError(f"param must be {RULE}, got param={text!r}: {error}") from None
+
+
+def number_or_share(lies: str | None) -> float | None:
+    """A number of lies, or a share of the readings: 3, or 0.1."""
+    if lies is None:
+        return None
+    try:
+        return float(lies) if "." in lies else int(lies)
+    except ValueError:
+        raise ValueError(f"lies must be a number of readings or a share of them, got {lies!r}") from None
 
 
 def parameters(texts: list[str]) -> "dict[str, BaseDistribution]":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Answer, door, extended, option
-from unbribable.cli.parameters import RULE, parameters
+from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.decision.words import digits, plus_minus, point
@@ -68,6 +68,7 @@ def create(
         str | None, option("The most that all lies add up to, or unknown (or layers).")
     ] = None,
     known_or_zero: Annotated[float | None, option("Instead: either no lies, or at most this.")] = None,
+    lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
     seed: Seed = None,
     seed_file: SeedFile = None,
@@ -90,6 +91,7 @@ def create(
             n_trials=trials,
             corruption=_amount(corruption),
             known_or_zero=known_or_zero,
+            lies=number_or_share(lies),
             noise_std=noise_std,
             seed=_secret(seed, seed_file),
             reveal=reveal,

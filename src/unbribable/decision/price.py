@@ -109,7 +109,7 @@ def price(
     found = proven_price(source.differences, source.noise, eps / units.scale, source.cap)
     bribe, lies = _bribe(algorithm, instance, source.cap, units)
     lies = {t - 1 + counted[1]: lie for t, lie in lies.items()}
-    probability = 1.0 - policy.budgets[label].delta
+    probability = 1.0 - (policy.budgets[label].delta + policy.budgets[label].clipped)
     sure = f"with probability at least {probability:.4g}" + (f" {supposed}" if supposed else "")
     sentence, more = _words(algorithm, found, (f"{eps:.4g}", by), units, sure, spread)
     words = [

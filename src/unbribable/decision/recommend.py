@@ -16,6 +16,7 @@ from unbribable.model import checks
 from unbribable.model.box import Candidates
 from unbribable.model.checks import Floats
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.clipping import FewLies
 from unbribable.theory.differences import paired_certificate
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Guarantee:
     probability: float
     """Of that event, at least."""
     words: str
-    """The threat and the budget, as the middle of a sentence; {C} stands for the budget."""
+    """The threat and the budget, as the middle of a sentence; {C} and {cap} stand for their values."""
     C: float = 0.0
     """The budget."""
     void: str | None = None
@@ -42,6 +43,8 @@ class Guarantee:
     """Whether that is because the readings contradict the assumptions."""
     cap: float = math.inf
     """The largest single lie, c_max."""
+    lies: FewLies | None = None
+    """The number of lies it allows for, where they are counted."""
     condition: str = ""
     """What else it supposes, as a clause."""
     n_waiting: int = 0
@@ -52,12 +55,15 @@ class Guarantee:
         budget = f"{units.scale * self.C:g}"
         if self.cap < self.C:
             budget += f" and no single lie above {units.scale * self.cap:g}"
-        return ", ".join(filter(None, [self.words.replace("{C}", budget), self.condition]))
+        words = self.words.replace("{C}", budget).replace("{cap}", f"{units.scale * self.cap:g}")
+        return ", ".join(filter(None, [words, self.condition]))
 
     def supposed(self, units: Units = MODEL_UNITS) -> str:
         """What it supposes, in a short clause without "if"."""
         if self.threat == "none":
             words = "no reading is a lie"
+        elif self.lies is not None:
+            words = self.lies.supposed.replace("{cap}", f"{units.scale * self.cap:.4g}")
         else:
             blind = ", told without knowing the draws," if self.threat == "weak" else ""
             words = f"lies{blind} total at most {units.scale * self.C:.4g}"

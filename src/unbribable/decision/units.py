@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class Units:
     """Readings in the user's units to the model's, and back: model = sign * (y - center) / scale.
 
-    In a fitted model readings are cut at +-limit. An honest reading is cut with a probability below
-    2 exp(-18), and cutting never enlarges a lie; so a lie in model units is at most 2 * limit.
+    In a fitted model, and where lies are of any size (`FewLies`), readings are cut at +-limit. That
+    hardly ever changes an honest one, and never enlarges a lie; at most 2 * limit is left of one.
     """
 
     center: float = 0.0

@@ -89,8 +89,8 @@ class UnbribableSampler(BaseSampler):
 
     Args:
         n_trials: Trials that are intended, complete ones of all processes; those that were added,
-            enqueued or proposed by another sampler come on top. With corruption=None a tenth
-            of all may be lies; with "layers" it decides the number of layers.
+            enqueued or proposed by another sampler come on top. A share of lies is one
+            of all these; with corruption="layers" they decide the number of layers.
         {settings}
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
             The kernel sees its parameters in alphabetical order. For `recommend` and `suspects` it

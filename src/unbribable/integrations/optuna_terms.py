@@ -113,7 +113,7 @@ class Terms:
         """Refuse stored terms that are not these, by the first word that differs."""
         check_format(plain)
         mine = self.to_plain()
-        old, new = ({**each, **each["plan"]} for each in (plain, mine))
+        old, new = ({**each, **Plan.whole(each["plan"])} for each in (plain, mine))
         for key in [*mine["plan"], "reveal", "search_space", "seed", "seed_sha256"]:
             if old.get(key) != new.get(key):
                 word = _WORDS.get(key, key)

@@ -1,5 +1,6 @@
 """What an engine advises, in the user's units: the point to use, and which readings to doubt."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from unbribable.decision.suspects import Suspect, suspects
 from unbribable.decision.words import plus_minus
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
-from unbribable.practice.plan import Plan
+from unbribable.practice.plan import OF_LIES, Plan
 
 CONDITIONAL = (
     "not known before them: the guarantee holds only if this fit is right, and its probability is what "
@@ -41,7 +42,7 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     current = engine.settled()
     if current is None:
         return None
-    algorithm, units, x = current.judge(), current.fit().judge.units, None
+    algorithm, units, x = current.judge(), current.model().units, None
     is_scouted = among is not None or engine.plan.explore is not None
     if is_scouted:
         x = current.scout().incumbent(among)
@@ -55,7 +56,8 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     if engine.plan.fitted:
         supposed += ", and the fitted model is right"
     if best.regret_bound is not None:
-        words += [overdrawn(current, best), origin(engine.plan) if engine.plan.fitted else ""]
+        words += [clipped(current), overdrawn(current, best)]
+        words += [origin(engine.plan)] if engine.plan.fitted else []
     rule = "scout" if is_scouted else best.rule
     return replace(best, rule=rule, supposed=supposed, guarantee=" ".join(filter(None, words)))
 
@@ -73,6 +75,19 @@ def origin(plan: Plan) -> str:
     return " ".join(words)
 
 
+def clipped(engine: Engine) -> str:
+    """On what a number of lies of any size rests; nothing where none is stated, or c_max limits them."""
+    model = engine.model()
+    limit = model.units.scale * model.units.limit
+    if engine.plan.lies is None or math.isinf(limit):
+        return ""
+    return (
+        f"However large a lie is, it counts as at most {2.0 * limit:.4g}: readings are clipped at "
+        f"B0 + N = {limit:.4g} on either side, and honest ones lie beyond with probability at most "
+        f"{model.assumptions.delta / 2:.4g}, half of that with which the guarantee may fail."
+    )
+
+
 def overdrawn(engine: Engine, best: Recommendation) -> str:
     """A warning where the flagged readings are off by more than the guarantee allows for.
 
@@ -86,7 +101,7 @@ def overdrawn(engine: Engine, best: Recommendation) -> str:
     off = sum(abs(suspect.residual) for suspect in _scored(engine) if suspect.is_flagged)
     if off <= C:
         return ""
-    word = "corruption" if engine.plan.known_or_zero is None else "known_or_zero"
+    word = next(word for word in OF_LIES if getattr(engine.plan, word) is not None)
     return (
         f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the guarantee "
         f"allows for: if they are lies, it does not hold; state a larger {word}=."
@@ -98,7 +113,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
     current = engine.settled()
     if current is None:
         return ()
-    units = current.fit().judge.units
+    units = current.model().units
     low, high = units.interval(-units.limit, units.limit)
     told = {reading.t: reading.y for reading in engine.told}
     found = []
@@ -153,7 +168,7 @@ def price(
         raise RuntimeError("a price needs a reading, there is none; tell one")
     honest = {reading.t for reading in current.scout().kept}
     values = [reading.y for reading in engine.told if reading.t in honest]
-    units, spread = current.fit().judge.units, max(values) - min(values)
+    units, spread = current.model().units, max(values) - min(values)
     supposed = "if the fitted model is right" if engine.plan.fitted else ""
     return algorithm_price(
         current.judge(), eps, best.x, units, spread=spread, supposed=supposed, counted=counted
@@ -167,7 +182,7 @@ def assumed(engine: Engine) -> str:
         return plan.assumptions.in_words()
     if current is None:
         return "None yet: there is no reading to fit them to."
-    model, units = current.fit().judge, current.fit().judge.units
+    model, units = current.fit().judge, current.model().units
     return (
         f"{model.assumptions.in_words(is_fitted=bool(plan.fitted))} Here f and the readings are "
         f"counted from {units.center:.6g} in units of {units.scale:.6g}, and readings beyond "
@@ -183,7 +198,7 @@ def _scored(engine: Engine) -> tuple[Suspect, ...]:
     """
     state = (len(engine.told), *engine.lost.items())
     if engine.scored is None or engine.scored[0] != state:
-        judge, likely = engine.fit().judge, engine.fit().scores
+        judge, likely = engine.model(), engine.fit().scores
         found = suspects(
             engine.judge(),
             units=judge.units,

@@ -177,11 +177,14 @@ class Engine:
         If more were told, or nobody said how many are planned, at least that many, in steps of an
         eighth: algorithms that depend on it start anew.
         """
-        n_told = len(self.told)
-        n_given = sum(reading.chosen_by == "user" for reading in self.told)
+        n_told, n_planned = len(self.told), 1
+        if self.plan.n_rounds is not None:
+            n_given = sum(reading.chosen_by == "user" for reading in self.told)
+            n_planned = self.plan.n_rounds + n_given
+        if n_told <= n_planned:
+            return n_planned
         step = last_fit_point(n_told, 0, n_last=math.inf) or 0
-        n_told = n_told if step == n_told else step + step // 8
-        return max(n_told, 1 if self.plan.n_rounds is None else self.plan.n_rounds + n_given)
+        return n_told if step == n_told else step + step // 8
 
     def drawn(self, t: int) -> str | None:
         """The instance that the draw of round t names: a function of seed and t.
@@ -212,9 +215,20 @@ class Engine:
         assert self._models is not None
         return self._models
 
+    def model(self) -> Model:
+        """What the judge's bounds rest on; needs what `fit` needs.
+
+        That is the fit's, with readings clipped as the number of lies says, where one is stated.
+        """
+        model, plan = self.fit().judge, self.plan
+        if plan.lies is None:
+            return model
+        lies = plan.few_lies(model.assumptions, self.n_readings)
+        return replace(model, units=replace(model.units, limit=lies.L))
+
     def judge(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
-        model, n = self.fit().judge, self.n_readings
+        model, n = self.model(), self.n_readings
         if self._algorithm is None or (self.plan.is_counted and self._counted != n):
             self._algorithm = self.plan.algorithm(
                 self.domain, model.assumptions, model.units.scale, n, self.seed

@@ -52,11 +52,11 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
     domain, plan = stored["domain"], stored["plan"]
     is_whole = isinstance(domain, dict) and isinstance(plan, dict)
-    if not is_whole or set(plan) != set(Plan.__dataclass_fields__):
+    if not is_whole or set(Plan.whole(plan)) != set(Plan.__dataclass_fields__):
         raise ValueError(
             f"{path} must be a run saved by Result.save, got domain={domain!r} and plan={plan!r}"
         )
-    return stored
+    return {**stored, "plan": Plan.whole(plan)}
 
 
 @contextmanager

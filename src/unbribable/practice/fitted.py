@@ -1,5 +1,6 @@
 """The models a run works with: given by the user, or fitted to the readings."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +20,8 @@ N_FITTED = 160
 """Readings that a fit uses, at most."""
 
 N_SIGMA = 6.0
-"""Readings beyond B0 by that many noise_std are cut there, in a fitted model."""
+"""Readings beyond B0 by that many noise_std are cut there, in a fitted model: an honest one with a
+probability below 2 exp(-18). Where a number of lies is stated, `FewLies` says where."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Fitted:
             noise_std=noise_std,
             lam=max(LAM, noise_std**2),
             delta=DELTA if plan.delta is None else plan.delta,
-            c_max=2.0 * limit,
+            c_max=2.0 * limit if plan.lies is None else math.inf,
         )
         return Model(assumptions, Units(plan.sign * found.center, scale, plan.sign, limit))
 

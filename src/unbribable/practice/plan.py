@@ -20,9 +20,13 @@ from unbribable.model.domain import Grid
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import fast_slow_probabilities, layer_probabilities
+from unbribable.theory.clipping import FewLies
 
 SHARE = 0.1
 """Share of the readings that may be lies where nothing else is said."""
+
+OF_LIES = ("corruption", "known_or_zero", "lies")
+"""What may be said of the lies: one of these."""
 
 UNKNOWN, LAYERS = "unknown", "layers"
 
@@ -46,6 +50,7 @@ class Settings(TypedDict, total=False):
 
     corruption: float | str | None
     known_or_zero: float | None
+    lies: float | None
     assumptions: Assumptions | None
     kernel: Kernel | None
     noise_std: float | None
@@ -57,9 +62,12 @@ class Settings(TypedDict, total=False):
 
 _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a number (Algorithm 1), 0 if
             there are none (GP-UCB), or "unknown" (the ladder, against any adversary; "layers" asks
-            for Algorithm 3 instead, against weak ones). None: up to a tenth of all readings, those
-            you brought along included, may be lies of any size (Algorithm 1).
+            for Algorithm 3 instead, against weak ones).
         known_or_zero: Instead of corruption: there is either none, or at most this much (Algorithm 2).
+        lies: Instead of both: how many readings may be lies, those you brought along included: a number
+            such as 3, or a share such as 0.1, but at least one. They may be of any size: readings are
+            clipped at what f and noise can be (Algorithm 1 on what is left). Assumptions limit them to
+            their c_max, if it is not math.inf. Where none of the three is given, 0.1.
         assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
             readings of an initial design, by a criterion that single lies hardly move, and again as
             more readings arrive; the guarantee then holds only if the fit is right.
@@ -99,14 +107,16 @@ def with_settings(target: Documented) -> Documented:
 class Plan:
     """How a run is to be done; amounts are in the units of the readings.
 
-    The fields are what `maximize` explains under the same names, where None was replaced by a default
-    only in `explore`: None means that the algorithm chooses the points, a number is a scout's beta.
-    Without n_rounds there are as many rounds as are asked for.
+    The fields are what `maximize` explains under the same names. None was replaced by a default in
+    `lies`, where nothing else is said of lies, and in `explore`, where None means that the algorithm
+    chooses the points, and a number is a scout's beta. Without n_rounds there are as many rounds as are
+    asked for.
     """
 
     n_rounds: int | None = None
     corruption: float | str | None = None
     known_or_zero: float | None = None
+    lies: float | None = None
     direction: str = "maximize"
     assumptions: Assumptions | None = None
     kernel: Kernel | None = None
@@ -134,19 +144,27 @@ class Plan:
                 object.__setattr__(self, name, value.item())
         if self.n_rounds is not None:
             checks.integer("n_rounds", self.n_rounds, at_least=1)
-        if self.known_or_zero is not None and self.corruption is not None:
-            raise ValueError(
-                "corruption and known_or_zero exclude each other, "
-                f"got corruption={self.corruption!r}, known_or_zero={self.known_or_zero!r}"
-            )
+        said = [name for name in OF_LIES if getattr(self, name) is not None]
+        if len(said) > 1:
+            values = ", ".join(f"{name}={getattr(self, name)!r}" for name in said)
+            raise ValueError(f"{' and '.join(said)} exclude each other, got {values}")
+        if not said:
+            object.__setattr__(self, "lies", SHARE)
+        elif self.lies is not None:
+            number = checks.real("lies", self.lies)
+            if not (0.0 < number < 1.0 if isinstance(self.lies, float) else number >= 0.0):
+                raise ValueError(
+                    "lies must be a whole number of readings >= 0, or a share of them > 0 and < 1, got "
+                    f"lies={self.lies!r}"
+                )
         if isinstance(self.corruption, str):
             if self.corruption not in (UNKNOWN, LAYERS):
                 raise ValueError(
-                    f"corruption must be a number in the units of f, {UNKNOWN!r}, {LAYERS!r}, or None "
-                    f"for lies in a tenth of the rounds, got corruption={self.corruption!r}"
+                    f"corruption must be a number in the units of f, {UNKNOWN!r} or {LAYERS!r}, got "
+                    f"corruption={self.corruption!r}; the number or share of lies is lies="
                 )
         elif self.corruption is not None:
-            hint = f"; {UNKNOWN!r}, {LAYERS!r} and None are allowed too"
+            hint = f"; {UNKNOWN!r} and {LAYERS!r} are allowed too"
             checks.real("corruption", self.corruption, at_least=0.0, hint=hint)
         checks.choice("direction", self.direction, ("maximize", "minimize"))
         for name, limits in _LIMITS.items():
@@ -179,7 +197,7 @@ class Plan:
     @property
     def is_counted(self) -> bool:
         """Whether the algorithm depends on the number of readings."""
-        return self.known_or_zero is None and self.corruption in (None, LAYERS)
+        return self.lies is not None or self.corruption == LAYERS
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -224,10 +242,21 @@ class Plan:
         if self.corruption == LAYERS:
             return LayeredGPUCB(domain, assumed, T=n_readings, seed=seed)
         if self.corruption is None:
-            return RobustGPUCB(domain, assumed, C=SHARE * n_readings * assumed.c_max)
+            return RobustGPUCB(domain, assumed, C=self.few_lies(assumed, n_readings))
         if self.corruption == 0:
             return GPUCB(domain, assumed)
         return RobustGPUCB(domain, assumed, C=float(self.corruption) / scale)
+
+    def few_lies(self, assumed: Assumptions, n_readings: int) -> FewLies:
+        """How many of so many readings may be lies, and where they are clipped, where `lies` says so.
+
+        For all numbers of readings at once, since there may be more than were planned.
+        """
+        assert self.lies is not None
+        n_lies = int(self.lies)
+        if isinstance(self.lies, float):
+            n_lies = max(1, int(self.lies * n_readings + 1e-9))  # 0.29 * 100 is a little less than 29
+        return FewLies.so_far(assumed, min(n_lies, n_readings), n_readings)
 
     # --- what follows from the rest ------------------------------------------------------------
 
@@ -262,6 +291,12 @@ class Plan:
             kernel = self.assumptions.kernel.to_plain()
             plain["assumptions"] = {**self.assumptions.to_plain(), "kernel": kernel}
         return plain
+
+    @staticmethod
+    def whole(plain: Mapping[str, Any]) -> dict[str, Any]:
+        """What `to_plain` gave, with `lies` where it was stored before there was that word."""
+        is_said = any(plain.get(name) is not None for name in OF_LIES)
+        return {"lies": None if is_said else SHARE, **plain}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Plan":

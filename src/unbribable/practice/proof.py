@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -87,6 +87,7 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     require_clarabel()
     model, plan = engine.fit().judge, engine.plan
     units, assumptions = model.units, model.assumptions
+    assumptions = replace(assumptions, c_max=min(assumptions.c_max, 2.0 * units.limit))
     points, rows = np.unique([each.u for each in engine.told], axis=0, return_inverse=True)
     y = np.array([units.to_model(each.y) for each in engine.told])
     number = np.array([each.t for each in engine.told])

@@ -42,8 +42,8 @@ class Study:
             an array of candidates (n, d).
         {settings}
         direction: "maximize" or "minimize".
-        n_rounds: How many readings are intended, if that is known. Where a tenth of all readings may be
-            lies it is a tenth of these; without it, of those there are.
+        n_rounds: How many readings are intended, if that is known. A share of lies is
+            one of these; without it, of the readings there are.
         seed: Of the secret draws and the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading). A study that goes on from a file has
             them already, and refuses others.

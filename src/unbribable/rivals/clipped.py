@@ -12,6 +12,7 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.clipping import FewLies
 
 
 class ClippedGPUCB(Player):
@@ -20,8 +21,7 @@ class ClippedGPUCB(Player):
         L = B0 + N,   N = noise_std sqrt(2 ln(2 T / (delta/2)))
         RobustGPUCB(C = 2 L n_lies, c_max = 2 L, delta/2) is told clip(y, -L, L)
 
-    Proof. With probability 1 - delta/2 no noise of T readings exceeds N; then clipping changes no honest
-    reading, and a lie moves a clipped one by at most 2 L. The rest is Algorithm 1 with delta/2. QED
+    Proof: `FewLies`, and Algorithm 1 with delta/2. QED
     Its capped width gives R_T <= 2 (2 L sqrt(n_lies/lam) + beta_T) sqrt(2 T gamma_T/zeta) with
     beta_T = B + rho(delta/2), or rho(delta/4) for the tight noise width: sub-linear while
     n_lies gamma_T = o(T). It holds against liars who see the reading, too. A large lam suits it.
@@ -51,11 +51,9 @@ class ClippedGPUCB(Player):
         self.n_lies = checks.integer("n_lies", n_lies, at_least=0)
         self.T = checks.integer("T", T, at_least=1)
         self.domain, self.assumptions = domain, assumptions
-        delta = assumptions.delta / 2
-        noise = assumptions.noise_std * math.sqrt(2.0 * math.log(2.0 * self.T / delta))
-        self.L = assumptions.B0 + noise
-        clipped = replace(assumptions, delta=delta, c_max=2.0 * self.L)
-        self._robust = RobustGPUCB(domain, clipped, C=2.0 * self.L * self.n_lies, **options)
+        lies = FewLies.within(replace(assumptions, c_max=math.inf), self.n_lies, self.T)
+        self.L = lies.L
+        self._robust = RobustGPUCB(domain, assumptions, C=lies, **options)
         self._n_told = 0
 
     @property
@@ -85,21 +83,19 @@ class ClippedGPUCB(Player):
 
     def recommend(self) -> Recommendation:
         """The point with the largest lower bound, with its certificate."""
-        best, void = self._robust.recommend(), self._void
-        if void is not None:
-            return replace(best, regret_bound=None, probability=None, guarantee=void)
-        words = f"no point of the domain is better than this one by more than {best.regret_bound:.4g}."
-        probability = 1.0 - self.assumptions.delta
-        return replace(best, probability=probability, guarantee=f"{self._premises}, {words}")
+        best = self._robust.recommend()
+        if not self._over:
+            return best
+        return replace(best, regret_bound=None, probability=None, guarantee=self._over)
 
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
-        return self._robust.bounds() if self._void is None else None
+        return None if self._over else self._robust.bounds()
 
     @property
     def guarantee(self) -> str:
         """What `bounds` promise, or why they promise nothing, in words."""
-        return self._void or f"{self._premises}, f lies within the bounds at every candidate."
+        return self._over or self._robust.guarantee
 
     @property
     def knowledge(self) -> dict[str, Any]:
@@ -113,15 +109,8 @@ class ClippedGPUCB(Player):
         return Details(refuted=self._robust.refuted, tolerance=self.assumptions.tolerance)
 
     @property
-    def _void(self) -> str | None:
-        """Why nothing is guaranteed, if so."""
-        if self._n_told > self.T:
-            return f"No guarantee: it was for T={self.T} readings, and {self._n_told} were told."
-        return self._robust.guarantee if self._robust.bounds() is None else None
-
-    @property
-    def _premises(self) -> str:
-        return (
-            f"With probability at least {1.0 - self.assumptions.delta:.4g}, against any adversary, weak "
-            f"or strong, who corrupts at most {self.n_lies} of the first {self.T} readings by any amount"
-        )
+    def _over(self) -> str:
+        """Why nothing is guaranteed beyond T readings; empty before."""
+        if self._n_told <= self.T:
+            return ""
+        return f"No guarantee: it was for T={self.T} readings, and {self._n_told} were told."

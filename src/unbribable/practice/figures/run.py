@@ -102,7 +102,7 @@ def run_of(source: Any) -> Run:
     current, advised = result.engine.settled(), result.recommendation
     if current is None or advised is None:
         raise ValueError("a figure needs at least one reading, got a result without any")
-    y, units = np.array([reading.y for reading in current.told]), current.fit().judge.units
+    y, units = np.array([reading.y for reading in current.told]), current.model().units
     return Run(current.judge(), units, result.space, advised, result.suspects, y, current.predict, note)
 
 

@@ -1,0 +1,261 @@
+"""A stated number or share of lies, of any size."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unbribable as ub
+from games import is_too_often, random_function
+from practice.scripted import (
+    ASSUMED,
+    BOX,
+    GRID,
+    Scripted,
+    answer_of,
+    assert_refused,
+    assert_same_run,
+    flagged,
+    wave,
+)
+from unbribable.practice.plan import Plan
+
+ANY_SIZE = replace(ASSUMED, c_max=math.inf)
+KERNEL = ub.SquaredExponential(0.2)
+KNOWN = replace(ANY_SIZE, B=1.2, delta=0.2)
+GIVEN: dict[str, Any] = {"kernel": KERNEL, "noise_std": 0.1, "B": 2.0}
+"""Nothing that a bound depends on is fitted."""
+
+
+# --- how many ------------------------------------------------------------------------------------
+
+
+def test_where_nothing_is_said_of_lies_a_tenth_of_the_readings_may_be() -> None:
+    assert Plan(20) == Plan(20, lies=0.1)
+    assert Plan(20, 0.0).lies is Plan(20, known_or_zero=1.0).lies is None
+
+
+@pytest.mark.parametrize(
+    ("share", "n_rounds", "number"), [(0.1, 19, 2), (0.1, 18, 1), (0.29, 99, 29), (0.1, 3, 1)]
+)
+def test_a_share_is_the_largest_number_within_it_or_one(
+    share: float, n_rounds: int, number: int
+) -> None:
+    found = []
+    for lies in (share, number):
+        study = ub.Study(GRID, n_rounds=n_rounds, lies=lies, assumptions=ANY_SIZE)
+        study.tell([0.25], 0.3)
+        best = study.recommend()
+        assert best is not None
+        said = f"corrupts at most {number} of the first {n_rounds + 1} readings by any amount"
+        assert said in best.guarantee
+        found.append(answer_of(best))
+    assert found[0] == found[1]
+
+
+def test_more_lies_than_readings_are_no_more_than_readings() -> None:
+    study = ub.Study(GRID, lies=9, assumptions=ANY_SIZE, initial=[([0.25], 0.3), ([0.5], 0.1)])
+    assert study.engine.judge().parameters["n_lies"] == 2
+
+
+@pytest.mark.parametrize("n_told", [64, 100])
+def test_readings_that_were_planned_are_counted_as_they_are(n_told: int) -> None:
+    """Only beyond them in steps."""
+    initial = [(GRID.points[k % 21], 0.1) for k in range(n_told - 1)]
+    study = ub.Study(GRID, n_rounds=1, assumptions=ASSUMED, initial=initial)
+    assert study.engine.n_readings == n_told
+    study.tell(study.ask(), 0.1)
+    assert study.engine.n_readings == n_told
+
+
+REFUSED = {
+    "negative": (-1, ValueError, ("lies must be a whole number of readings >= 0", "lies=-1")),
+    "more than all": (1.5, ValueError, ("or a share of them > 0 and < 1", "lies=1.5")),
+    "all": (1.0, ValueError, ("or a share of them > 0 and < 1", "lies=1.0")),
+    "none, as a share": (0.0, ValueError, ("a whole number", "lies=0.0")),
+    "truth": (True, TypeError, ("lies must be a real number", "lies=True")),
+    "nan": (math.nan, ValueError, ("lies must be finite", "lies=nan")),
+    "a word": ("10%", TypeError, ("lies must be a real number", "lies='10%'")),
+}
+
+
+@pytest.mark.parametrize(("value", "error", "words"), REFUSED.values(), ids=REFUSED)
+def test_any_other_number_of_lies_is_refused(value: Any, error: Any, words: tuple[str, ...]) -> None:
+    assert_refused(lambda: ub.Study(GRID, lies=value), error, words)
+
+
+@pytest.mark.parametrize("other", [{"corruption": 0}, {"corruption": "unknown"}, {"known_or_zero": 2.0}])
+def test_one_thing_is_said_of_lies(other: dict[str, Any]) -> None:
+    ((name, value),) = other.items()
+    words = (f"{name} and lies exclude each other, got {name}={value!r}, lies=0.2",)
+    assert_refused(lambda: ub.Study(GRID, lies=0.2, **other), ValueError, words)
+
+
+# --- of any size ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_rounds", [None, 12])
+@pytest.mark.parametrize(
+    "facts", [{"assumptions": ANY_SIZE}, {"explore": 2.0, "n_init": 9, **GIVEN}], ids=["given", "scout"]
+)
+def test_a_lie_of_any_size_is_what_is_left_of_it_at_the_clip(facts: Any, n_rounds: Any) -> None:
+    """Bounds bit for bit, and so is the point where the algorithm chooses it."""
+
+    def told(largest: float, smallest: float) -> ub.Study:
+        study = ub.Study(GRID, n_rounds=n_rounds, lies=2, **facts)
+        for k, x in enumerate(GRID.points[::2]):
+            study.tell(x, {2: largest, 6: smallest}.get(k, wave(x)))
+        return study
+
+    huge = told(1e12, -1e140)
+    clip = huge.engine.model().units.scale * huge.engine.model().units.limit
+    at_clip = told(clip, -clip)
+    one, other, smaller = (
+        study.engine.judge().instances["main"] for study in (huge, at_clip, told(0.5, -0.5))
+    )
+    assert huge.engine.judge().assumptions == at_clip.engine.judge().assumptions
+    np.testing.assert_array_equal(one.lcb_bar, other.lcb_bar)
+    np.testing.assert_array_equal(one.ucb_bar, other.ucb_bar)
+    assert not np.array_equal(one.ucb_bar, smaller.ucb_bar)
+    best, same = huge.recommend(), at_clip.recommend()
+    assert best is not None
+    assert same is not None
+    if "assumptions" in facts:
+        assert (best.index, best.regret_bound) == (same.index, same.regret_bound)
+
+
+def test_without_lies_it_is_gp_ucb_on_clipped_readings() -> None:
+    study = ub.Study(GRID, n_rounds=8, lies=0, assumptions=ANY_SIZE)
+    plain, clip = (
+        ub.GPUCB(GRID, replace(ASSUMED, delta=ASSUMED.delta / 2)),
+        study.engine.model().units.limit,
+    )
+    for k in range(8):
+        asked, own = study.ask(), plain.ask()
+        np.testing.assert_array_equal(asked.x, own.x)
+        y = 5.0 if k == 3 else wave(asked.x)
+        study.tell(asked, y)
+        plain.tell(own, min(y, clip))
+    np.testing.assert_array_equal(study.engine.judge().bounds(), plain.bounds())
+
+
+def test_a_cap_on_lies_that_the_assumptions_state_holds_and_nothing_is_clipped() -> None:
+    run = ub.maximize(Scripted(), GRID, 10, assumptions=ASSUMED, lies=2)
+    same = ub.maximize(Scripted(), GRID, 10, assumptions=ASSUMED, corruption=2 * ASSUMED.c_max)
+    assert (run.x, run.lower, run.upper, run.regret_bound) == (
+        same.x,
+        same.lower,
+        same.upper,
+        same.regret_bound,
+    )
+    assert "at most 2 of the first 10 readings by at most 1.2 each (c_max)" in run.guarantee
+    assert "clipped" not in run.guarantee
+    assert "A single lie is at most 1.2." in run.assumptions
+
+
+# --- in words ------------------------------------------------------------------------------------
+
+
+def test_the_guarantee_says_how_many_lies_of_any_size_and_on_what_that_rests() -> None:
+    run = ub.maximize(Scripted(script={4: 1e12}), BOX, 12, seed=0, lies=1)
+    units, best = run.engine.model().units, run.recommendation
+    assert best is not None
+    limit = units.scale * units.limit
+    said = (
+        "With probability at least 0.9, against any adversary, weak or strong, who corrupts at most 1 "
+        "of the first 12 readings by any amount, ",
+        f"However large a lie is, it counts as at most {2 * limit:.4g}: readings are clipped at B0 + N "
+        f"= {limit:.4g} on either side, and honest ones lie beyond with probability at most 0.05, half",
+        "only if this fit is right",
+    )
+    for words in said:
+        assert words in run.guarantee
+        assert words in run.summary()
+    assert best.supposed == "at most 1 of the first 12 readings is a lie, and the fitted model is right"
+    assert "A single lie is not capped." in run.assumptions
+
+
+def test_a_price_rests_on_the_clip_too() -> None:
+    study = ub.Study(GRID, lies=1, assumptions=ANY_SIZE)
+    for x in GRID.points[::2]:
+        study.tell(x, wave(x))
+    assert study.price(eps=2.0).probability == pytest.approx(1.0 - ASSUMED.delta)
+
+
+def test_flagged_readings_beyond_the_number_of_lies_are_said_to_be() -> None:
+    run = ub.maximize(Scripted(script={4: 3.0}), BOX, 12, seed=0, lies=0)
+    assert flagged(run) == [4]
+    assert "it does not hold; state a larger lies=." in run.guarantee
+    run = ub.maximize(Scripted(script={4: 3.0}), BOX, 12, seed=0, lies=1)
+    assert "it does not hold" not in run.guarantee
+
+
+# --- stored --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [{}, {"corruption": 1.5}, {"known_or_zero": 2.0}])
+def test_a_file_from_before_lies_could_be_stated_goes_on(tmp_path: Path, words: Any) -> None:
+    file, whole = tmp_path / "run.json", {"assumptions": ASSUMED, "seed": 3, **words}
+    first = ub.maximize(Scripted(), GRID, 6, file=file, **whole)
+    stored = json.loads(file.read_text())
+    assert stored["plan"].pop("lies") == (None if words else 0.1)
+    file.write_text(json.dumps(stored))
+    assert_same_run(ub.Result.load(file), first)
+    more = ub.maximize(Scripted(first=7), GRID, 10, file=file, **whole)
+    assert len(more.trials) == 10
+
+
+def test_a_file_with_another_number_of_lies_is_another_run(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    study = ub.Study(GRID, lies=3, assumptions=ASSUMED, file=file)
+    study.tell([0.5], 0.1)
+    study.close()
+    assert ub.Study.load(file).engine.plan.lies == 3
+    with pytest.raises(ValueError, match=r"plan lies was 3, got 0\.1"):
+        ub.Study(GRID, assumptions=ASSUMED, file=file)
+
+
+# --- true ----------------------------------------------------------------------------------------
+
+
+def failures(n_told: int, n_games: int, n_rounds: int | None = None, **words: Any) -> int:
+    """Games of 20 rounds of which some bound failed at some time.
+
+    A strong liar, who sees point and noise, spends three lies, huge or just within reach of f, near
+    the maximum. The study is told that there are n_told.
+    """
+    failed = 0
+    for game in range(n_games):
+        rng = np.random.default_rng([5, game])
+        f = random_function(KERNEL, GRID.points, rng, KNOWN.B)
+        top, left, is_held = int(np.argmax(f)), 3, True
+        study = ub.Study(GRID, n_rounds=n_rounds, assumptions=KNOWN, lies=n_told, **words)
+        for _ in range(20):
+            query = study.ask()
+            index = GRID.index_of(query.x)
+            y = f[index] + 0.1 * rng.standard_normal()
+            if left and abs(index - top) <= 3:
+                y, left = (-1e12, -1.2, 1e140)[game % 3], left - 1
+            study.tell(query, float(y))
+            bounds = study.engine.judge().bounds()
+            is_held &= bounds is None or bool(np.all((f >= bounds[0] - 1e-9) & (f <= bounds[1] + 1e-9)))
+        failed += not is_held or bounds is None
+    return failed
+
+
+@pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
+def test_bounds_hold_against_so_many_lies_of_any_size_and_not_against_more() -> None:
+    assert not is_too_often(failures(3, 15, 20), 15, KNOWN.delta)
+    assert not is_too_often(failures(3, 6), 6, KNOWN.delta)
+    assert is_too_often(failures(0, 15, 20), 15, KNOWN.delta)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
+@pytest.mark.parametrize("words", [{"n_rounds": 20}, {}, {"explore": 2.0}])
+def test_they_hold_in_many_games_whoever_chooses_the_points(words: dict[str, Any]) -> None:
+    assert not is_too_often(failures(3, 150, **words), 150, KNOWN.delta)
