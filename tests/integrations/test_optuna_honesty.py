@@ -260,7 +260,7 @@ def test_a_recommendation_says_what_it_rests_on():
     study = new_study(fitted())
     study.optimize(objective, n_trials=5)
     best = study.sampler.recommend(study)
-    assert "A single lie is at most" in best.assumptions
+    assert "A single lie is not capped" in best.assumptions
     assert "fitted to the readings" in best.assumptions
     assert json.loads(json.dumps(best.to_dict()))["assumptions"] == best.assumptions
 

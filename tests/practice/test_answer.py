@@ -55,7 +55,7 @@ def test_the_estimate_comes_first_and_is_near_the_truth_although_readings_lie(pl
         f"{best.n_honest} readings that look honest)"
     )
     assert lines[2].startswith(f"  worst case: {plane.lower:.4g} to {plane.upper:.4g} (with probability")
-    assert "c_max" in lines[2]
+    assert "if at most 3 of the first 30 readings are lies" in lines[2]
     assert lines[2].endswith("the fitted model is right)")
     assert lines[3] == f"  {WIDE}"
     assert "it looks false" in lines[4]

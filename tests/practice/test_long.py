@@ -72,5 +72,6 @@ def test_readings_before_the_fit_are_learned_at_once_and_by_whom_the_draw_says(s
     assert [reading.t for reading in algorithm.readings] == list(range(1, N + 1))
     for reading in algorithm.readings:
         assert reading.learner in (algorithm.drawn(reading.t), None)
-    held = [instance.n_readings for instance in algorithm.instances.values()]
-    assert sum(held) == sum(reading.learner is not None for reading in algorithm.readings)
+    held = {label: instance.n_readings for label, instance in algorithm.instances.items()}
+    assert held.pop("all") == N
+    assert sum(held.values()) == sum(reading.learner is not None for reading in algorithm.readings)

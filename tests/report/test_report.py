@@ -33,7 +33,7 @@ SPEC = {
         {"label": "GP-UCB", "kind": "GPUCB"},
         {"label": "Robust", "kind": "RobustGPUCB"},
         {"label": "Fast-Slow", "kind": "FastSlowGPUCB"},
-        {"label": "Layered", "kind": "LayeredGPUCB"},
+        {"label": "Layered", "kind": "LayeredGPUCB", "with_all": False},
     ],
     "adversaries": [
         {"kind": "none"},
