@@ -71,6 +71,16 @@ def test_a_difference_is_one_only_if_the_seeds_agree(board):
     assert not beats(row["GP-UCB"], row["rival"], liar)
 
 
+def test_a_rival_that_is_a_setting_of_our_class_is_not_ours(tmp_path):
+    sweep = write(tmp_path, [
+        *games("ours", "RobustGPUCB", [4, 5, 6], told={"C": 1.0}),
+        *games("EC-GP-UCB", "RobustGPUCB", [1, 2, 3], told={"C": 1.0}),
+    ])  # fmt: skip
+    (board,) = boards(sweep)
+    ((ours, better),) = board.losses().values()
+    assert (ours.label, [row.label for row in better]) == ("ours", ["EC-GP-UCB"])
+
+
 def test_losses_and_wins_are_those_of_our_best(board):
     liar, none = sorted(board.settings, key=lambda s: s.is_clean)
     ours, better = board.losses()[none]

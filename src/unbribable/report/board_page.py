@@ -122,8 +122,11 @@ def _words(board: Board) -> list[str]:
         )
     won = [f"{setting.title} ({row.label})" for setting, row in board.wins().items()]
     lines += [f"- Won against all others: {'; '.join(won)}."] if won else []
-    for label, (n, why) in board.not_run.items():
-        lines.append(f"- Not run: {label}, {n} games: {why}")
+    for why in dict.fromkeys(why for _, why in board.not_run.values()):
+        named = "; ".join(
+            f"{label}, {n} games" for label, (n, own) in board.not_run.items() if own == why
+        )
+        lines.append(f"- Not run: {named}: {why}")
     return (
         [*(in_markdown(line.replace("**", "@@")).replace("@@", "**") for line in lines), ""]
         if lines

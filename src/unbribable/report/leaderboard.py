@@ -16,6 +16,8 @@ OURS = (
     "RobustGPUCB", "FastSlowGPUCB", "LayeredGPUCB", "LadderGPUCB", "ClippedGPUCB", "CWGPUCB",
 )  # fmt: skip
 """Classes whose losses are named first."""
+RECIPES = ("EC-GP-UCB", "RGP-UCB")
+"""How the labels of others' methods begin that are settings of these classes."""
 CLASSES = ("C", "C or 0", "that there are lies", "the number of lies", "nothing")
 """What a player is told about the lies: one block of rows each."""
 NO_PROMISE = "none"
@@ -31,6 +33,10 @@ class Row:
     label: str
     kind: str
     cells: dict[Setting, list[Outcome]]
+
+    @property
+    def is_ours(self) -> bool:
+        return self.kind in OURS and not self.label.startswith(RECIPES)
 
     @property
     def any(self) -> Outcome:
@@ -113,8 +119,8 @@ class Board:
         found = {}
         for setting in self.settings:
             rows = sorted((r for r in self.rows if setting in r.cells), key=lambda r: r.mean(setting))
-            ours = next((row for row in rows if row.kind in OURS), None)
-            better = [row for row in rows if ours and row.kind not in OURS and beats(row, ours, setting)]
+            ours = next((row for row in rows if row.is_ours), None)
+            better = [row for row in rows if ours and not row.is_ours and beats(row, ours, setting)]
             if ours and better:
                 found[setting] = ours, better
         return found
@@ -124,9 +130,9 @@ class Board:
         found = {}
         for setting in self.settings:
             rows = [row for row in self.rows if setting in row.cells]
-            ours = [row for row in rows if row.kind in OURS]
+            ours = [row for row in rows if row.is_ours]
             best = min(ours, key=lambda row: row.mean(setting), default=None)
-            others = [row for row in rows if row.kind not in OURS]
+            others = [row for row in rows if not row.is_ours]
             if best and others and all(beats(best, row, setting) for row in others):
                 found[setting] = best
         return found
