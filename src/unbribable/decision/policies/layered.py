@@ -65,7 +65,9 @@ class Layers(Policy):
         self.maximisers = np.ones((len(self._layers), n), dtype=np.bool_)
         self._lowest: int | None = 0
         self._rows = np.arange(len(self._layers))
-        self._bars: Floats | None = None  # upper and lower ones of the layers, (2, n_layers, n)
+        # upper and lower bounds of the layers, and theirs with those of "all", (2, n_layers, n) each
+        self._bars: Floats | None = None
+        self._both: Floats
         self._nothing = (None,) * len(self.draws)
         # with the player's readings by then
         self._kept: list[tuple[Instance, int, Play] | None] = list(self._nothing)
@@ -131,14 +133,17 @@ class Layers(Policy):
 
     def _may_be_best_at_all_levels(self, levels: LevelBounds, labels: Sequence[str]) -> Bools:
         """Whom each level leaves by itself, (n_layers, n); these instances have new bounds."""
-        rows = [k for k, layer in enumerate(self._layers) if layer.label in labels or layer.is_large]
+        assert self._all is not None
+        changed = [self._layers[self._levels[label]] for label in labels if label in self._levels]
         if self._bars is None:
-            self._bars, rows = np.empty((2, *self.maximisers.shape)), [*range(len(self._layers))]
-        upper, lower = self._bars
-        for k in rows:
-            upper[k], lower[k] = self._layers[k].ucb_bar, self._layers[k].lcb_bar
-        upper, lower = np.minimum(upper, levels.upper), np.maximum(lower, levels.lower)
-        self._top = upper[-1], lower[-1]
+            self._bars, self._both = np.empty((2, 2, *self.maximisers.shape))
+            changed = [*self._layers]
+        for layer in self._layers if self._all.is_large else changed:  # it is, if any layer is
+            k, now = self._levels[layer.label], layer.now
+            self._bars[0, k], self._bars[1, k] = now.ucb_bar, now.lcb_bar
+        upper, lower = self._both
+        np.minimum(self._bars[0], levels.upper, out=upper)
+        np.maximum(self._bars[1], levels.lower, out=lower)
         best = lower[self._rows, lower.argmax(axis=1)]  # argmax, since it costs a fourth of max
         found: Bools = upper >= (best - self.assumptions.tolerance)[:, None]
         return found
@@ -200,7 +205,7 @@ class Layers(Policy):
         if self._lowest is None:
             return True
         top = self._layers[-1]
-        upper, lower = (top.ucb_bar, top.lcb_bar) if self._all is None else self._top
+        upper, lower = (top.ucb_bar, top.lcb_bar) if self._all is None else self._both[:, -1]
         return crossed(upper, lower, self.assumptions)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
