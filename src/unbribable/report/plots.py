@@ -44,6 +44,21 @@ PROMISES: dict[str, dict[str, Any]] = {
 """What a player promises and whether that was kept -> its mark."""
 
 
+def _neighbours(points: Mapping[str, Place]) -> list[list[str]]:
+    """The labels, those whose numbers would stand on each other together, the rightmost first."""
+    at = {label: np.log([place.price, place.protection]) for label, place in points.items()}
+    size = np.maximum(np.ptp([*at.values()], axis=0), 0.1) * (0.06, 0.04)
+    found: list[list[str]] = []
+    for label in sorted(at, key=lambda label: -at[label][0]):
+        near = (some for some in found if all(abs(at[label] - at[some[0]]) < size))
+        group = next(near, None)
+        if group is None:
+            found.append([label])
+        else:
+            group.append(label)
+    return found
+
+
 @styled
 def places(panels: Mapping[str, Mapping[str, Place]], colours: Mapping[str, str]) -> "Figure":
     """Price against protection, a numbered point per player, by what it is told and promises."""
@@ -52,11 +67,14 @@ def places(panels: Mapping[str, Mapping[str, Place]], colours: Mapping[str, str]
     rank = {label: k for k, label in enumerate(dict.fromkeys(x for p in panels.values() for x in p), 1)}
     used = {at.kind for points in panels.values() for at in points.values()}
     for ax, points in _titled(axes, panels, 3.0):
-        for label, at in points.items():
+        for at in points.values():
             style: dict[str, Any] = {"color": at.colour, "linestyle": "none", **PROMISES[at.kind]}
             ax.errorbar(at.price, at.protection, yerr=at.error, linewidth=0.7, **style)
-            where = at.price, at.protection
-            ax.annotate(f"{rank[label]}", where, (3, 3), textcoords="offset points", fontsize=6)
+        for labels in _neighbours(points):
+            where = points[labels[0]].price, points[labels[0]].protection
+            numbers = ", ".join(f"{rank[label]}" for label in sorted(labels, key=rank.__getitem__))
+            beside = (3, 3 if len(labels) == 1 else 10)  # longer ones above those beside them
+            ax.annotate(numbers, where, beside, textcoords="offset points", fontsize=6)
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.margins(0.12)
