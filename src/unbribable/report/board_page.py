@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 COLOURS = dict(zip(CLASSES, (BLUE, GREEN, PURPLE, ORANGE, RED), strict=True))
 
-_HEAD = """# Leaderboard
+_HEAD = """# Leaderboard: tables
 
 Methods of this field under one roof, made by `unbribable leaderboard` from the records of sweeps. All
 players of a seed meet the same function, noise and attack. Parameters are those of a method's source, or
