@@ -10,6 +10,7 @@ import pytest
 
 import unbribable as ub
 from unbribable.theory import compiled
+from unbribable.theory.elimination import rule_out
 from unbribable.theory.widths import shift_exact, shifts_exact
 
 ROOT = Path(__file__).parents[2]
@@ -156,3 +157,24 @@ def test_without_a_compiler_there_is_no_library_and_nothing_fails(
     monkeypatch.setenv("CC", str(tmp_path / "no-compiler"))
     assert not hook.compiles(source, library)
     assert sorted(tmp_path.iterdir()) == [source]
+
+
+@needs_library
+def test_the_library_rules_out_whom_numpy_rules_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    library, rng, n_lost, n_kept = compiled.LIBRARY, np.random.default_rng(6), 0, 0
+    for n_levels, n in ((1, 1), (1, 9), (3, 8), (6, 29), (11, 100)) * 20:
+        lower = np.round(rng.normal(size=(2, n_levels, n)), 1)  # with ties
+        upper = lower + rng.choice([0.0, 3.0, 4.0, np.inf], (2, n_levels, n))
+        nested = np.logical_and.accumulate(rng.random((n_levels, n)) < 0.9, axis=0)[::-1].copy()
+        found = []
+        for each in (library, None):
+            monkeypatch.setattr(compiled, "LIBRARY", each)
+            sets, top = nested.copy(), np.empty((2, n))
+            n_changed = rule_out((upper[0], lower[0]), (upper[1], lower[1]), 0.1, sets, top)
+            found.append((n_changed, sets.tolist(), top.tolist()))
+        assert found[0] == found[1]
+        is_changed = np.flatnonzero((nested != sets).any(axis=1))
+        assert n_changed == max(is_changed + 1, default=0)
+        assert (sets[:-1] <= sets[1:]).all()
+        n_lost, n_kept = n_lost + nested.sum() - sets.sum(), n_kept + sets.sum()
+    assert min(n_lost, n_kept) > 1000

@@ -1,4 +1,4 @@
-"""The knapsack in C, if there was a compiler when this package was installed; NumPy does without."""
+"""Knapsacks and elimination in C, if there was a compiler at installation; NumPy does without."""
 
 import ctypes
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.model.checks import Floats, Ints
+from unbribable.model.checks import Bools, Floats, Ints
 
 _MANY = 1 << 20
 """Entries of R beyond which a table of as many ranks is not worth its memory."""
@@ -27,6 +27,8 @@ def _loaded() -> ctypes.CDLL | None:
         library.knapsack.argtypes = [
             pointer, whole, whole, whole, pointer, ctypes.c_double, pointer, pointer,
         ]  # fmt: skip
+        library.rule_out.argtypes = [*[pointer] * 4, whole, whole, ctypes.c_double, pointer, pointer]
+        library.rule_out.restype = whole
     except (OSError, AttributeError):  # of a machine of another kind, or of an older source
         return None
     return library
@@ -58,6 +60,17 @@ def knapsack(weights: Floats, counts: Floats, n_units: float, critical: Ints) ->
     if failed:
         raise MemoryError("no memory for a knapsack")
     return found
+
+
+def rule_out(
+    own: Sequence[Floats], other: Sequence[Floats], tolerance: float, sets: Bools, top: Floats
+) -> int:
+    """`elimination.rule_out` by the library."""
+    assert LIBRARY is not None
+    n_changed: int = LIBRARY.rule_out(
+        *map(_address, (*own, *other)), *sets.shape, tolerance, _address(sets), _address(top)
+    )
+    return n_changed
 
 
 def _address(array: Any) -> int:

@@ -1,4 +1,5 @@
-/* Fractional knapsacks, column by column, at several budgets or at one; `compiled.py` says what for.
+/* Fractional knapsacks, column by column, at several budgets or at one, and what the bounds they give
+   rule out; `compiled.py` says what for.
 
    Additions come in a fixed order, products are not fused with them: any compiler gives the same bits.
    At several budgets the order is that of the ranking, and the bits are those of NumPy. */
@@ -169,4 +170,43 @@ int knapsack(const double *weights, int64_t step, int64_t m, int64_t k, const do
     }
     free(block);
     return 0;
+}
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+/* Take out of nested sets, the smallest first, who cannot be best by bounds from two sources together:
+   whose upper bound misses the largest lower one, at the level of a set or at one above it.
+   upper, lower, other_upper, other_lower, sets: (n_levels, n).
+   top: upper and lower bounds of the last level, (2, n), to be written.
+   Returns how many sets there are up to the last that lost somebody. */
+int64_t rule_out(const double *upper, const double *lower, const double *other_upper,
+                 const double *other_lower, int64_t n_levels, int64_t n, double tolerance, uint8_t *sets,
+                 double *top) {
+    int64_t n_changed = 0;
+    for (int64_t level = n_levels - 1; level >= 0; level--) {
+        int64_t first = level * n, x = 0;
+        const double *own = lower + first, *other = other_lower + first;
+        double best[BLOCK]; /* several at a time: one would wait for the one before it */
+        for (int64_t c = 0; c < BLOCK; c++)
+            best[c] = -INFINITY;
+        for (; x + BLOCK <= n; x += BLOCK)
+            for (int64_t c = 0; c < BLOCK; c++)
+                best[c] = larger(larger(own[x + c], other[x + c]), best[c]);
+        for (; x < n; x++)
+            best[0] = larger(larger(own[x], other[x]), best[0]);
+        for (int64_t c = 1; c < BLOCK; c++)
+            best[0] = larger(best[c], best[0]);
+        double least = best[0] - tolerance;
+        int64_t above = level + 1 < n_levels ? n : 0;
+        for (int64_t p = first; p < first + n; p++)
+            if (sets[p] && !(sets[p + above] && upper[p] >= least && other_upper[p] >= least)) {
+                sets[p] = 0;
+                n_changed = level >= n_changed ? level + 1 : n_changed;
+            }
+    }
+    for (int64_t x = 0, p = (n_levels - 1) * n; x < n; x++, p++) {
+        top[x] = upper[p] < other_upper[p] ? upper[p] : other_upper[p];
+        top[n + x] = lower[p] > other_lower[p] ? lower[p] : other_lower[p];
+    }
+    return n_changed;
 }

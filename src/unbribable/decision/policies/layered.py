@@ -10,7 +10,7 @@ from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
 from unbribable.decision.intervals import crossed
-from unbribable.decision.levels import Believer, LevelBounds
+from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policies.gp_ucb import OneInstance
 from unbribable.decision.policy import Policy
@@ -22,6 +22,7 @@ from unbribable.model.checks import Bools, Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import drawn_layers, layer_budgets, told_layer_budgets
+from unbribable.theory.elimination import rule_out
 
 ONE_LEVEL = 2.0
 """Known corruption up to which there is one layer: Algorithm 1."""
@@ -63,11 +64,12 @@ class Layers(Policy):
         self._layers = tuple(instances[label] for label, _ in self.draws)
         self._all = instances["all"] if self._with_all else None
         self.maximisers = np.ones((len(self._layers), n), dtype=np.bool_)
-        self._lowest: int | None = 0
-        self._rows = np.arange(len(self._layers))
-        # upper and lower bounds of the layers, and theirs with those of "all", (2, n_layers, n) each
+        self._lowest: int | None
+        self._among: list[Bools | None]
+        self._look()
+        # upper and lower bounds: of the layers, (2, n_layers, n), and of the top one with "all", (2, n)
         self._bars: Floats | None = None
-        self._both: Floats
+        self._top: Floats
         self._nothing = (None,) * len(self.draws)
         # with the player's readings by then
         self._kept: list[tuple[Instance, int, Play] | None] = list(self._nothing)
@@ -90,9 +92,8 @@ class Layers(Policy):
 
         The sets are nested: all layers from the lowest open one up are open.
         """
-        layer, among, (label, probability) = self._layers[player], self.maximisers[player], self.draws[k]
-        among_or_all = None if among.all() else among
-        rule = Rule(layer, self._alpha, (), among_or_all, partial(self._floors, player))
+        layer, (label, probability) = self._layers[player], self.draws[k]
+        rule = Rule(layer, self._alpha, (), self._among[player], partial(self._floors, player))
         play = Play(probability, label if player == k else None, rule, *choice.best(rule))
         if choice.is_plain and not layer.is_large:
             self._kept[k] = (layer, layer.n_readings, play)
@@ -113,40 +114,33 @@ class Layers(Policy):
         # differs: the listing forgets to intersect M(l) with M(l+1); the definition does.
         """
         if self._all is not None:
-            levels = self._all.now.levels
-            assert levels is not None
-            self._rule_out(self._may_be_best_at_all_levels(levels, labels), len(self._layers))
+            n_changed = self._rule_out_by_all(self._all, labels)
         else:
-            for k in (self._levels[label] for label in labels):
-                self._rule_out(self._may_be_best(k)[None, :], k + 1)
+            n_changed = max(self._rule_out(self._levels[label]) for label in labels)
+        if n_changed:
+            self._kept[:n_changed] = self._nothing[:n_changed]
+            self._look()
 
-    def _rule_out(self, may_be_best: Bools, n_rows: int) -> None:
-        """Leave the lowest layers what these rows, (n_rows, n), and those above them allow."""
-        sets = self.maximisers[:n_rows]
-        is_lost = sets > may_be_best
-        if not is_lost.any():
-            return
-        last = int(np.flatnonzero(is_lost.any(axis=1))[-1])
-        self._kept[: last + 1] = self._nothing[: last + 1]
-        sets &= np.logical_and.accumulate(may_be_best[::-1], axis=0)[::-1]
-        self._look()
+    def _rule_out(self, k: int) -> int:
+        """Take out whom layer k rules out; of how many sets, at most."""
+        may_be_best = self._may_be_best(k)
+        is_any_lost = (self.maximisers[k] > may_be_best).any()  # they are nested
+        self.maximisers[: k + 1] &= may_be_best
+        return k + 1 if is_any_lost else 0
 
-    def _may_be_best_at_all_levels(self, levels: LevelBounds, labels: Sequence[str]) -> Bools:
-        """Whom each level leaves by itself, (n_layers, n); these instances have new bounds."""
-        assert self._all is not None
+    def _rule_out_by_all(self, every: Instance, labels: Sequence[str]) -> int:
+        """Take out whom the layers, of which these have new bounds, and "all" rule out together."""
         changed = [self._layers[self._levels[label]] for label in labels if label in self._levels]
         if self._bars is None:
-            self._bars, self._both = np.empty((2, 2, *self.maximisers.shape))
+            self._bars, self._top = np.empty((2, *self.maximisers.shape)), np.empty((2, len(every.mu)))
             changed = [*self._layers]
-        for layer in self._layers if self._all.is_large else changed:  # it is, if any layer is
+        for layer in self._layers if every.is_large else changed:  # it is, if any layer is
             k, now = self._levels[layer.label], layer.now
             self._bars[0, k], self._bars[1, k] = now.ucb_bar, now.lcb_bar
-        upper, lower = self._both
-        np.minimum(self._bars[0], levels.upper, out=upper)
-        np.maximum(self._bars[1], levels.lower, out=lower)
-        best = lower[self._rows, lower.argmax(axis=1)]  # argmax, since it costs a fourth of max
-        found: Bools = upper >= (best - self.assumptions.tolerance)[:, None]
-        return found
+        levels = every.now.levels
+        assert levels is not None
+        own, other = tuple(self._bars), (levels.upper, levels.lower)
+        return rule_out(own, other, self.assumptions.tolerance, self.maximisers, self._top)
 
     def grown(self, n: int) -> None:
         """A new candidate is a potential maximiser of layer l unless a layer from l up rules it out.
@@ -193,7 +187,8 @@ class Layers(Policy):
         )
 
     def _look(self) -> None:
-        """Find the lowest layer that has a potential maximiser."""
+        """Find the lowest layer that has a potential maximiser, and who plays among all candidates."""
+        self._among = [None if among.all() else among for among in self.maximisers]
         is_open = self.maximisers.any(axis=1)
         self._lowest = int(np.argmax(is_open)) if is_open.any() else None
 
@@ -205,7 +200,7 @@ class Layers(Policy):
         if self._lowest is None:
             return True
         top = self._layers[-1]
-        upper, lower = (top.ucb_bar, top.lcb_bar) if self._all is None else self._both[:, -1]
+        upper, lower = (top.ucb_bar, top.lcb_bar) if self._all is None else self._top
         return crossed(upper, lower, self.assumptions)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
