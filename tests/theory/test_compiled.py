@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import unbribable as ub
 from unbribable.theory import compiled
 from unbribable.theory.elimination import rule_out
+from unbribable.theory.exact_shift import ExactShift, Shift
 from unbribable.theory.widths import shift_exact, shifts_exact
 
 ROOT = Path(__file__).parents[2]
@@ -101,12 +103,70 @@ def test_one_knapsack_a_column_is_that_of_numpy_whatever_the_guess(has_ties: boo
             counts = rng.integers(1, 9, n_items) / 1.0
             n_units = min(n_units, counts.sum())
             critical = np.zeros(19, dtype=np.intp)
-            found = compiled.knapsack(weights, counts, n_units, critical)
+            found = compiled.knapsack(weights, None, counts, n_units, critical)
             expected = shift_exact(np.abs(weights, order="F"), counts, n_units, 1.0)
             np.testing.assert_allclose(found, expected, rtol=1e-12)
             for guess in (critical, rng.integers(0, n_items, 19)):
-                again = compiled.knapsack(weights, counts, n_units, guess)
+                again = compiled.knapsack(weights, None, counts, n_units, guess)
                 np.testing.assert_array_equal(again, found)
+
+
+@needs_library
+@pytest.mark.parametrize("has_ties", [False, True])
+def test_a_bracket_holds_the_knapsack_and_is_it_to_the_last_bit_where_the_guess_is_right(
+    has_ties: bool,
+) -> None:
+    rng, gaps, n_right = np.random.default_rng(7), [], 0
+    for n_items, n in ((1, 3), (7, 40), (60, 150)) * 5:
+        weights = rng.normal(size=(n_items, n))
+        weights = np.round(2.0 * weights) if has_ties else weights
+        counts = rng.integers(1, 9, n_items) / 1.0
+        n_units = float(rng.uniform(0.3, counts.sum()))
+        some = np.flatnonzero((rng.random(n) < 0.5) | (np.arange(n) == 1))
+        critical = np.zeros(len(some), dtype=np.intp)
+        exact = compiled.knapsack(weights, some, counts, n_units, critical)
+        everywhere = compiled.knapsack(weights, None, counts, n_units, np.zeros(n, dtype=np.intp))
+        np.testing.assert_array_equal(exact, everywhere[some])
+        near = np.where(rng.random(len(some)) < 0.5, critical, rng.integers(0, n_items, len(some)))
+        low, high = compiled.bracket(weights, some, counts, n_units, near)
+        assert (low <= exact).all()
+        assert (exact <= high).all()
+        gaps += (high - low)[near != critical].tolist()
+        if not has_ties:
+            assert (low[near == critical] == high[near == critical]).all()
+            n_right += int((near == critical).sum())
+    assert has_ties or n_right > 200
+    assert np.median(gaps) > 0.0
+
+
+@needs_library
+def test_where_a_bracket_decides_nothing_is_solved_and_nothing_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run of an algorithm whose R is not small, with brackets and without."""
+    domain = ub.Grid(np.linspace(0.0, 1.0, 900)[:, None])
+    known = ub.Assumptions(ub.Matern(2.5, 0.05), B=3.0, B0=1.0, c_max=1.0, noise_std=0.05, lam=0.01)
+    solve, games = compiled.knapsack, []
+    for narrow in (ExactShift.narrow, Shift.narrow):
+        n_solved = [0]
+
+        def count(weights: Any, candidates: Any, *rest: Any, n_solved: list[int] = n_solved) -> Any:
+            n_solved[0] += 0 if candidates is None else len(candidates)  # None: while R is small
+            return solve(weights, candidates, *rest)
+
+        monkeypatch.setattr(compiled, "knapsack", count)
+        monkeypatch.setattr(ExactShift, "narrow", narrow)
+        algorithm = ub.RobustGPUCB(domain, known, C=5.0)
+        rng, queries = np.random.default_rng(8), []
+        for _ in range(150):
+            query = algorithm.ask()
+            algorithm.tell(query, np.sin(7.0 * query.x[0]) + 0.05 * rng.standard_normal())
+            queries.append(query.index)
+        main = algorithm.instances["main"]
+        games.append((queries, main.ucb_bar.tolist(), main.lcb_bar.tolist()))
+        games.append(n_solved[0])
+    assert games[0] == games[2]
+    assert 2 * games[1] < games[3]
 
 
 @needs_library

@@ -9,7 +9,7 @@ import numpy as np
 from unbribable.decision.levels import LevelBounds, LevelShift
 from unbribable.decision.options import Options
 from unbribable.model.belief import BeliefAt
-from unbribable.model.checks import Floats, Ints
+from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior
 from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
@@ -234,14 +234,20 @@ class Intervals:
             self.ucb_bar[:], self.lcb_bar[:] = levels.upper[-1], levels.lower[-1]
         else:
             if self.shift.is_open:
-                width = self.noise + self.shift.low
-                may_tighten = self.mu + width < self.ucb_bar
-                may_tighten |= self.mu - width > self.lcb_bar
-                self.shift.resolve(np.flatnonzero(may_tighten))
+                where = np.flatnonzero(self._may_tighten(slice(None)))
+                self.shift.narrow(where)
+                self.shift.resolve(where[self._may_tighten(where)])
             width = self.noise + self.shift.high if self.C > 0.0 else self.noise
             self._ucb = self.mu + width
             np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
             np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
+
+    def _may_tighten(self, where: Ints | slice) -> Bools:
+        """At which of these candidates the smallest possible width would tighten a bound."""
+        mu, width = self.mu[where], self.noise[where] + self.shift.low[where]
+        is_tighter: Bools = mu + width < self.ucb_bar[where]
+        is_tighter |= mu - width > self.lcb_bar[where]
+        return is_tighter
 
     # --- inside --------------------------------------------------------------------------------
 

@@ -25,8 +25,12 @@ def _loaded() -> ctypes.CDLL | None:
             ctypes.c_double, pointer, whole, pointer, pointer, pointer, pointer, pointer,
         ]  # fmt: skip
         library.knapsack.argtypes = [
-            pointer, whole, whole, whole, pointer, ctypes.c_double, pointer, pointer,
+            pointer, whole, pointer, whole, whole, pointer, ctypes.c_double, pointer, pointer,
         ]  # fmt: skip
+        library.bracket.argtypes = [
+            pointer, whole, whole, pointer, whole, whole, pointer, ctypes.c_double, *[pointer] * 3,
+        ]  # fmt: skip
+        library.bracket.restype = None
         library.rule_out.argtypes = [*[pointer] * 4, whole, whole, ctypes.c_double, pointer, pointer]
         library.rule_out.restype = whole
     except (OSError, AttributeError):  # of a machine of another kind, or of an older source
@@ -42,23 +46,49 @@ def pays_off(n_entries: int) -> bool:
     return LIBRARY is not None and 0 < n_entries <= _MANY
 
 
-def knapsack(weights: Floats, counts: Floats, n_units: float, critical: Ints) -> Floats:
-    """The sum of the n_units heaviest readings of each column, (k,).
+def knapsack(
+    weights: Floats, candidates: Ints | None, counts: Floats, n_units: float, critical: Ints
+) -> Floats:
+    """The sum of the n_units heaviest readings at some candidates, (k,).
 
     Args:
-        weights: The weight, of either sign, of one reading of each item, (n_items, k).
+        weights: The weight, of either sign, of one reading of each item at every candidate,
+            (n_items, n).
+        candidates: Which to look at, (k,); all if None.
         counts: Readings each item stands for, (n_items,).
         n_units: Number of readings, at most all there are.
-        critical: As in `shift_exact`.
+        critical: As in `shift_exact`, (k,).
     """
     assert LIBRARY is not None
-    found = np.empty(weights.shape[1])
+    found = np.empty(len(critical))
     failed = LIBRARY.knapsack(
-        _address(weights[0]), weights.strides[0] // 8, *weights.shape, _address(counts), n_units,
-        _address(critical), _address(found),
+        _address(weights[0]), weights.strides[0] // 8,
+        None if candidates is None else _address(candidates), len(weights), len(critical),
+        _address(counts), n_units, _address(critical), _address(found),
     )  # fmt: skip
     if failed:
         raise MemoryError("no memory for a knapsack")
+    return found
+
+
+def bracket(weights: Floats, candidates: Ints, counts: Floats, n_units: float, critical: Ints) -> Floats:
+    """Lower and upper bounds on `knapsack` at some candidates, (2, k), by one look at each.
+
+    Args:
+        weights: The weight, of either sign, of one reading of each item at every candidate,
+            (n_items, n).
+        candidates: Which to look at, ascending, (k,).
+        counts: See `knapsack`.
+        n_units: See `knapsack`.
+        critical: Guesses, (k,); where one is right both bounds are the knapsack itself, to the last bit.
+    """
+    assert LIBRARY is not None
+    found = np.empty((2, len(critical)))
+    LIBRARY.bracket(
+        _address(weights[0]), weights.strides[0] // 8, weights.shape[1], _address(candidates),
+        len(weights), len(candidates), _address(counts), n_units, _address(critical),
+        *map(_address, found),
+    )  # fmt: skip
     return found
 
 

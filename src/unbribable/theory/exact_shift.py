@@ -5,7 +5,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from unbribable.model.checks import Floats, Ints
+from unbribable.model.covariance import N_ROWS
 from unbribable.model.posterior import DRIFT_TOLERANCE, Posterior, Update
+from unbribable.theory import compiled
 from unbribable.theory.widths import ExactWidth, Proportional, Width, shift_capped, shift_paper
 
 N_SMALL = 1 << 14
@@ -31,6 +33,9 @@ class Shift(ABC):
     @abstractmethod
     def resolve(self, indices: Ints) -> None:
         """Make low and high agree at these candidates."""
+
+    def narrow(self, indices: Ints) -> None:
+        """Bring low and high closer together at these candidates, where that costs little."""
 
     def prepare(self, i: int) -> None:
         """Candidate i is going to be read."""
@@ -109,14 +114,36 @@ class ExactShift(Shift):
     def resolve(self, indices: Ints) -> None:
         if not self.is_open:
             return
+        for part in self._parts(indices):
+            critical = self._critical[part]
+            if compiled.LIBRARY is None:
+                columns = self._posterior.columns(part)
+                found = self.formula.of_columns(columns, critical, columns)
+            else:
+                found = self.formula.by_library(*self._looked_up(part), critical)
+            self.low[part] = self.high[part] = found
+            self._critical[part] = critical
+
+    def narrow(self, indices: Ints) -> None:
+        if compiled.LIBRARY is None:
+            return
+        for part in self._parts(indices):
+            low, high = self.formula.bracket(*self._looked_up(part), self._critical[part])
+            self.low[part] = np.maximum(self.low[part], low)
+            self.high[part] = np.minimum(self.high[part], high)
+
+    def _parts(self, indices: Ints) -> list[Ints]:
+        """Those that are open, some at a time."""
         indices = indices[self.low[indices] < self.high[indices]]
         n_columns = max(1, _ELEMENTS // max(1, self._posterior.m))
-        for start in range(0, len(indices), n_columns):
-            part = indices[start : start + n_columns]
-            critical = self._critical[part]
-            columns = self._posterior.columns(part)
-            self.low[part] = self.high[part] = self.formula.of_columns(columns, critical, columns)
-            self._critical[part] = critical
+        return [indices[start : start + n_columns] for start in range(0, len(indices), n_columns)]
+
+    def _looked_up(self, part: Ints) -> tuple[Floats, Ints]:
+        """R, or columns of it, and where these candidates are there; R itself is not copied."""
+        p = self._posterior
+        if len(p.tally.item_counts) == p.m <= N_ROWS:
+            return p.columns(slice(None)), part
+        return np.ascontiguousarray(p.columns(part)), np.arange(len(part))
 
     def prepare(self, i: int) -> None:
         if self.is_open:
@@ -125,7 +152,12 @@ class ExactShift(Shift):
     def follow(self, i: int, update: Update) -> None:
         p = self._posterior
         if len(p.tally.item_counts) * len(p.mu) <= N_SMALL:
-            self.low = self.high = self.formula.again(p.columns(slice(None)), self._critical)
+            R = p.columns(slice(None))
+            self.low = self.high = (
+                self.formula.of_columns(R, self._critical)
+                if compiled.LIBRARY is None
+                else self.formula.by_library(R, None, self._critical)
+            )
             self.is_open = False
             return
         if update.is_rebuilt:

@@ -9,6 +9,15 @@
 #include <stdlib.h>
 
 #define BLOCK 8 /* columns copied at once: a line of the cache */
+#define TILE 32 /* columns looked at where they are: enough to read ahead */
+
+#define SLACK 1e-12 /* for rounding */
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+#define WIDE __attribute__((target_clones("avx2", "default"))) /* chosen when loaded; the same bits */
+#else
+#define WIDE
+#endif
 
 /* Rank all items by weight, ties by number, starting from a guess. */
 static void rank(const double *weights, int64_t step, int64_t m, int32_t *order, double *ranked) {
@@ -85,14 +94,23 @@ int level_shifts(const double *weights, int64_t step, int64_t m, const int64_t *
     return 0;
 }
 
-/* The item at which n_units readings are reached, the heaviest first, of one column of a block; near
-   the guess, mostly. */
-static int64_t find(const double *block, const double *counts, int64_t m, double n_units, int64_t guess,
-                    int32_t *items) {
-    for (int64_t j = 0; j < m; j++)
-        items[j] = (int32_t)j;
-    for (int64_t low = 0, high = m;; guess = items[low + (high - low) / 2]) {
-        double pivot = block[guess * BLOCK], heavier = 0.0, equal = 0.0;
+/* The item at which n_units readings are reached, the heaviest first, of one column of a block. Of those
+   much lighter than the guess, which `number` readings outweigh, none is looked at twice, mostly. */
+static int64_t find(const double *block, const double *counts, int64_t m, double n_units, double number,
+                    int64_t guess, int32_t *items) {
+    double least = block[guess * BLOCK] * (number < n_units ? 0.8 : 1.0), total = 0.0;
+    int64_t low = 0, high = 0;
+    for (int64_t j = 0; j < m; j++) {
+        int is_heavy = block[j * BLOCK] >= least;
+        items[high] = (int32_t)j;
+        high += is_heavy;
+        total += is_heavy * counts[j];
+    }
+    if (total < n_units)
+        for (high = 0; high < m; high++)
+            items[high] = (int32_t)high;
+    for (;;) {
+        double pivot = block[items[low + (high - low) / 2] * BLOCK], heavier = 0.0, equal = 0.0;
         int64_t n_heavier = low, n_equal = low;
         for (int64_t p = low; p < high; p++) { /* heavier ones first, then those that are equal */
             int32_t i = items[p];
@@ -121,55 +139,93 @@ static int64_t find(const double *block, const double *counts, int64_t m, double
     }
 }
 
-/* In each column of a block the readings that outweigh a threshold, and what they weigh together. */
-static void outweigh(const double *block, const double *counts, int64_t m, const double *threshold,
-                     double *number, double *value) {
-    for (int64_t c = 0; c < BLOCK; c++)
+/* In each of some columns, side by side, the readings that outweigh a threshold, and what they weigh
+   together. */
+WIDE static void outweigh(const double *weights, int64_t step, int64_t m, int64_t width, const double *counts,
+                          const double *restrict threshold, double *restrict number,
+                          double *restrict value) {
+    for (int64_t c = 0; c < width; c++)
         number[c] = value[c] = 0.0;
-    for (int64_t j = 0; j < m; j++)
-        for (int64_t c = 0; c < BLOCK; c++) {
-            double w = block[j * BLOCK + c], count = w > threshold[c] ? counts[j] : 0.0;
+    for (int64_t j = 0; j < m; j++, weights += step) {
+        double all = counts[j];
+        for (int64_t c = 0; c < width; c++) {
+            double w = fabs(weights[c]), count = w > threshold[c] ? all : 0.0;
             number[c] += count;
             value[c] += count * w;
         }
+    }
+}
+
+/* Whether an item that `number` readings outweigh, and that stands for `count`, is the one at which n_units
+   are reached. */
+static int is_critical(double number, double count, double n_units) {
+    return number < n_units && number + count >= n_units;
 }
 
 /* One knapsack a column, of n_units readings, at most all: the heaviest.
    weights: of item j in column x at [j * step + x], of either sign.
+   columns: which x, (k,), or NULL for 0, ..., k - 1.
    critical: a guess at the item of each column at which they are reached, (k,), corrected in place.
    out: (k,).
    Returns 0, or 1 where there is no memory. */
-int knapsack(const double *weights, int64_t step, int64_t m, int64_t k, const double *counts,
-             double n_units, int64_t *critical, double *out) {
+int knapsack(const double *weights, int64_t step, const int64_t *columns, int64_t m, int64_t k,
+             const double *counts, double n_units, int64_t *critical, double *out) {
     double *block = calloc((size_t)m, BLOCK * sizeof(double) + sizeof(int32_t));
-    double threshold[BLOCK] = {0.0}, number[BLOCK], value[BLOCK];
     if (!block)
         return 1;
     int32_t *items = (int32_t *)(block + BLOCK * m);
     for (int64_t first = 0; first < k; first += BLOCK) {
-        int64_t n = first + BLOCK < k ? BLOCK : k - first;
+        int64_t n = first + BLOCK < k ? BLOCK : k - first, x[BLOCK];
+        double threshold[BLOCK] = {0.0}, number[BLOCK], value[BLOCK];
+        for (int64_t c = 0; c < n; c++)
+            x[c] = columns ? columns[first + c] : first + c;
         for (int64_t j = 0; j < m; j++)
             for (int64_t c = 0; c < n; c++)
-                block[j * BLOCK + c] = fabs(weights[j * step + first + c]);
+                block[j * BLOCK + c] = fabs(weights[j * step + x[c]]);
         for (int64_t c = 0; c < n; c++)
             threshold[c] = block[critical[first + c] * BLOCK + c];
-        outweigh(block, counts, m, threshold, number, value);
+        outweigh(block, BLOCK, m, BLOCK, counts, threshold, number, value);
         int is_wrong = 0;
         for (int64_t c = 0; c < n; c++) {
             int64_t *own = critical + first + c;
-            if (number[c] < n_units && number[c] + counts[*own] >= n_units)
+            if (is_critical(number[c], counts[*own], n_units))
                 continue;
-            *own = find(block + c, counts, m, n_units, *own, items);
+            *own = find(block + c, counts, m, n_units, number[c], *own, items);
             is_wrong |= threshold[c] != block[*own * BLOCK + c];
             threshold[c] = block[*own * BLOCK + c];
         }
         if (is_wrong)
-            outweigh(block, counts, m, threshold, number, value);
+            outweigh(block, BLOCK, m, BLOCK, counts, threshold, number, value);
         for (int64_t c = 0; c < n; c++)
             out[first + c] = value[c] + (n_units - number[c]) * threshold[c];
     }
     free(block);
     return 0;
+}
+
+/* Bounds on the same knapsacks from one look at each column: what the items that outweigh the guess are
+   worth, in part if they are too many, and what they could be worth (weak duality).
+   columns: which x of n, ascending, (k,).
+   low, high: (k,); the knapsack itself where the guess is right. */
+void bracket(const double *weights, int64_t step, int64_t n, const int64_t *columns, int64_t m, int64_t k,
+             const double *counts, double n_units, const int64_t *critical, double *low, double *high) {
+    for (int64_t p = 0, q; p < k; p = q) { /* neighbours, and those between them, at once */
+        int64_t first = columns[p], width = first + TILE <= n ? TILE : n - first;
+        double threshold[TILE] = {0.0}, number[TILE], value[TILE];
+        for (q = p; q < k && columns[q] < first + width; q++)
+            threshold[columns[q] - first] = fabs(weights[critical[q] * step + columns[q]]);
+        outweigh(weights + first, step, m, width, counts, threshold, number, value);
+        for (int64_t i = p; i < q; i++) {
+            int64_t c = columns[i] - first;
+            double most = counts[critical[i]], rest = n_units - number[c];
+            low[i] = high[i] = value[c] + rest * threshold[c];
+            if (is_critical(number[c], most, n_units))
+                continue;
+            low[i] = rest > 0.0 ? value[c] + most * threshold[c] : value[c] * (n_units / number[c]);
+            low[i] *= 1.0 - SLACK;
+            high[i] *= 1.0 + SLACK;
+        }
+    }
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }

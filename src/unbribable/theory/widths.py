@@ -84,14 +84,25 @@ class ExactWidth:
         weights = self.tally.weights(columns, out)
         return shift_exact(weights, self.tally.item_counts, self.C, self.cap, critical) / self.tally.lam
 
-    def again(self, columns: Floats, critical: Ints) -> Floats:
-        """`of_columns` where it was known before the last reading: the guess is mostly right."""
-        counts, unit = self.tally.item_counts, min(self.C, self.cap)
-        if compiled.LIBRARY is None or not len(counts):
-            return self.of_columns(columns, critical)
-        n_units = min(self.C / unit, float(self.tally.n_readings))
-        weights = self.tally.signed_weights(columns)
-        return compiled.knapsack(weights, counts, n_units, critical) * (unit / self.tally.lam)
+    def by_library(self, columns: Floats, where: Ints | None, critical: Ints) -> Floats:
+        """`of_columns` at points `where` (None: at all); `critical` is theirs, (k,)."""
+        found = compiled.knapsack(self.tally.signed_weights(columns), where, *self._load, critical)
+        return found * self._scale
+
+    def bracket(self, columns: Floats, where: Ints, critical: Ints) -> Floats:
+        """Lower and upper bounds on the same, (2, k), at once."""
+        found = compiled.bracket(self.tally.signed_weights(columns), where, *self._load, critical)
+        return found * self._scale
+
+    @property
+    def _load(self) -> tuple[Floats, float]:
+        """The readings each item stands for, and how many of all can be lies as large as possible."""
+        tally = self.tally
+        return tally.item_counts, min(self.C / min(self.C, self.cap), float(tally.n_readings))
+
+    @property
+    def _scale(self) -> float:
+        return min(self.C, self.cap) / self.tally.lam
 
     def slope(self, at: BeliefAt) -> Slope:
         weights = self.tally.weights(at.columns)[:, 0]
