@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.drawing import BLUE, GREEN, ORANGE, PURPLE, RED, require_matplotlib, save
-from unbribable.report import numbers, plots
+from unbribable.report import numbers, price
 from unbribable.report.leaderboard import CLASSES, NO_PROMISE, Board, Row, boards, slope
 from unbribable.report.outcomes import Setting
 from unbribable.report.table import Column, Table, in_markdown
@@ -88,20 +88,20 @@ def price_and_protection(found: Sequence[Board]) -> "Figure | None":
     panels = {name: points for name, points in panels.items() if len(points) > 1}
     used = {row.knows for board in found for row in board.rows}
     colours = {name: colour for name, colour in COLOURS.items() if name in used}
-    return plots.places(panels, colours) if panels else None
+    return price.places(panels, colours) if panels else None
 
 
-def _places(board: Board) -> dict[str, plots.Place]:
+def _places(board: Board) -> dict[str, price.Place]:
     rows = {row.label: row for row in board.rows}
     return {
-        label: plots.Place(*numbers_, COLOURS[rows[label].knows], _kind(rows[label]))
+        label: price.Place(*numbers_, COLOURS[rows[label].knows], _kind(rows[label]))
         for label, numbers_ in board.places().items()
     }
 
 
 def _kind(row: Row) -> str:
-    """One of `plots.PROMISES`."""
-    strong, weak, none, broken = plots.PROMISES
+    """One of `price.PROMISES`."""
+    strong, weak, none, broken = price.PROMISES
     if row.promise in (NO_PROMISE, "only if nobody lies"):
         return none
     if row.broken:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,84 +23,6 @@ Curves = tuple[Mapping[str, Spread], float]
 _KNOWN = {"fast": (BLUE, ""), "slow": (ORANGE, "////"), "all": (GREEN, "...."), "nobody": (GREY, "xxxx")}
 
 
-class Place(NamedTuple):
-    """A player in the plane of price and protection."""
-
-    price: float
-    protection: float
-    error: float
-    """Standard error of the protection."""
-    colour: str
-    kind: str
-    """One of `PROMISES`."""
-
-
-PROMISES: dict[str, dict[str, Any]] = {
-    "promise against any adversary, kept": {"marker": "o"},
-    "promise against weak adversaries, kept": {"marker": "s"},
-    "no promise for attacks": {"marker": "o", "markerfacecolor": "none"},
-    "promise broken": {"marker": "x"},
-}
-"""What a player promises and whether that was kept -> its mark."""
-
-
-def _neighbours(points: Mapping[str, Place]) -> list[list[str]]:
-    """The labels, those whose numbers would stand on each other together, the rightmost first."""
-    at = {label: np.log([place.price, place.protection]) for label, place in points.items()}
-    size = np.maximum(np.ptp([*at.values()], axis=0), 0.1) * (0.06, 0.04)
-    found: list[list[str]] = []
-    for label in sorted(at, key=lambda label: -at[label][0]):
-        near = (some for some in found if all(abs(at[label] - at[some[0]]) < size))
-        group = next(near, None)
-        if group is None:
-            found.append([label])
-        else:
-            group.append(label)
-    return found
-
-
-@styled
-def places(panels: Mapping[str, Mapping[str, Place]], colours: Mapping[str, str]) -> "Figure":
-    """Price against protection, a numbered point per player, by what it is told and promises."""
-    n_columns = min(2, len(panels))
-    figure, axes = drawing.panel_grid(len(panels), height=2.6, n_columns=n_columns, width=drawing.PAGE)
-    rank = {label: k for k, label in enumerate(dict.fromkeys(x for p in panels.values() for x in p), 1)}
-    used = {at.kind for points in panels.values() for at in points.values()}
-    for ax, points in _titled(axes, panels, 3.0):
-        for at in points.values():
-            style: dict[str, Any] = {"color": at.colour, "linestyle": "none", **PROMISES[at.kind]}
-            ax.errorbar(at.price, at.protection, yerr=at.error, linewidth=0.7, **style)
-        for labels in _neighbours(points):
-            where = points[labels[0]].price, points[labels[0]].protection
-            numbers = ", ".join(f"{rank[label]}" for label in sorted(labels, key=rank.__getitem__))
-            beside = (3, 3 if len(labels) == 1 else 10)  # longer ones above those beside them
-            ax.annotate(numbers, where, beside, textcoords="offset points", fontsize=6)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.margins(0.12)
-        for axis in (ax.xaxis, ax.yaxis):
-            _round_ticks(axis)
-    y = "protection: regret under\nthe worst attack (log scale)"
-    drawing.label_outer(axes, "price: regret without lies (log scale)", y)
-    for name, colour in colours.items():
-        axes[0].plot([], [], color=colour, marker="o", linestyle="none", label=f"told {name}")
-    for kind in [kind for kind in PROMISES if kind in used]:
-        axes[0].plot([], [], color=BLACK, linestyle="none", label=kind, **PROMISES[kind])
-    for label, k in rank.items():
-        number: dict[str, Any] = {
-            "marker": f"${k}$",
-            "markeredgewidth": 0.0,
-            "markersize": 3.5 * len(f"{k}"),
-        }
-        axes[0].plot([], [], color=BLACK, linestyle="none", label=label, **number)
-    note = (
-        "In multiples of GP-UCB's regret without lies; the worst of all attacks of the sweep, weak and "
-        "strong, by the mean; bar: ± 1 standard error."
-    )
-    drawing.named_once(figure, axes, note)
-    return figure
-
-
 @styled
 def answers(panels: Mapping[str, Sequence[Answer]], look: Looks) -> "Figure":
     """True regret of the recommended point, and the certificate, player by player."""
@@ -112,7 +34,7 @@ def answers(panels: Mapping[str, Sequence[Answer]], look: Looks) -> "Figure":
     figure, axes = drawing.panel_grid(len(panels), height=height, n_columns=n_columns)
     known = [value for row in rows for part in (row.regret, row.certificate or ()) for value in part]
     least = 10.0 ** np.floor(np.log10(min([value for value in known if value > 0.0], default=1.0)))
-    for k, (ax, some) in enumerate(_titled(axes, panels, 1.8)):
+    for k, (ax, some) in enumerate(titled(axes, panels, 1.8)):
         for row in some:
             across = [-names.index(row.cell.algorithm)] * 3
             style: dict[str, Any] = {"markevery": [1], "clip_on": False}
@@ -156,7 +78,7 @@ def spent(panels: Mapping[str, Curves], look: Looks) -> "Figure":
 def _curves(panels: Mapping[str, Curves], look: Looks, y: str, *, is_capped: bool) -> "Figure":
     """Means over the rounds with a band of one standard error."""
     figure, axes = drawing.panel_grid(len(panels), height=1.7 if is_capped else 1.75)
-    for ax, (curves, budget) in _titled(axes, panels):
+    for ax, (curves, budget) in titled(axes, panels):
         for k, (label, curve) in enumerate(curves.items()):
             error = np.nan_to_num(curve.standard_error)
             low, high = curve.mean - error, curve.mean + error
@@ -189,7 +111,7 @@ def scaling(panels: Mapping[str, Sequence[Scaling]], look: Looks) -> "Figure":
     against = next(line.against for lines in panels.values() for line in lines)
     figure, axes = drawing.panel_grid(len(panels), height=1.9, n_columns=min(2, len(panels)))
     below = ScaledTranslation(0.0, -34.0 / 72.0, figure.dpi_scale_trans)
-    for ax, lines in _titled(axes, panels, 3.0):
+    for ax, lines in titled(axes, panels, 3.0):
         ax.set_xscale("log")
         ax.set_yscale("log")
         for line in lines:
@@ -231,10 +153,10 @@ def _log_ticks(ax: "Axes", x: Floats) -> None:
     values = np.unique(x)
     if len(values) <= 5:
         _plain_ticks(ax.xaxis, values.tolist())
-    _round_ticks(ax.yaxis)
+    round_ticks(ax.yaxis)
 
 
-def _round_ticks(axis: Any) -> None:
+def round_ticks(axis: Any) -> None:
     """Plain numbers on a log axis: powers of ten, and between them the more, the less it spans."""
     from matplotlib.ticker import LogLocator
 
@@ -273,7 +195,7 @@ def instances(panels: Mapping[str, Plays], look: Looks) -> "Figure":
     figure, axes = drawing.panel_grid(len(panels), height=1.7)
     labels = next(iter(panels.values())).labels
     fills = _fills(labels)
-    for ax, plays in _titled(axes, panels):
+    for ax, plays in titled(axes, panels):
         top = np.cumsum(plays.shares, axis=1)
         for k, label in enumerate(plays.labels):
             colour, hatch = fills[label]
@@ -303,7 +225,7 @@ def maximisers(panels: Mapping[str, Mapping[str, Spread]], look: Looks) -> "Figu
     fills = _fills(labels)
     top = max(curve.high.max() for curves in panels.values() for curve in curves.values())
     ticks = [0.0, *(m * 10.0**e for e in range(6) for m in (1, 3) if m * 10.0**e <= top)]
-    for ax, curves in _titled(axes, panels):
+    for ax, curves in titled(axes, panels):
         for k, (label, curve) in reversed(list(enumerate(curves.items()))):
             colour, line = fills[label][0], ("-", "--", "-.", ":")[k % 4]
             ax.fill_between(
@@ -327,7 +249,7 @@ def coverage(panels: Mapping[str, Sequence[Coverage]], look: Looks) -> "Figure":
     n_lines = 1 + max(drawing.wrapped(title, 1.8).count("\n") for title in panels)
     height = 0.35 + 0.17 * n_lines + 0.18 * len(names)
     figure, axes = drawing.panel_grid(len(panels), height=height, n_columns=n_columns)
-    for k, (ax, rows) in enumerate(_titled(axes, panels, 1.8)):
+    for k, (ax, rows) in enumerate(titled(axes, panels, 1.8)):
         for row in rows:
             style: dict[str, Any] = {"color": GREY, "marker": "D", "markerfacecolor": "white"}
             if row.is_promised:
@@ -359,7 +281,7 @@ def _name(row: Coverage) -> str:
     return row.cell.algorithm if is_only else f"{row.cell.algorithm}: {row.instance}"
 
 
-def _titled(
+def titled(
     axes: "Sequence[Axes]", panels: Mapping[str, V], inches: float = 2.2
 ) -> "Iterator[tuple[Axes, V]]":
     """Each panel's axes, titled, with what it shows."""

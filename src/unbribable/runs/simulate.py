@@ -256,7 +256,7 @@ def _meta(
         "refuted": details.refuted,
         "covered": covered,
     }
-    told = Budget(meta["algorithm"].get("C") or 0.0, delta=0.0)
+    told = Budget(meta["algorithm"].get("C") or 0.0, delta=0.0, is_secret=best.threat == "weak")
     promised = {label: is_promised(details.budgets.get(label, told), meta, largest) for label in covered}
     return {**meta, "promised": promised}
 
