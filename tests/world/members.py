@@ -3,9 +3,11 @@
 A new adversary adds a line to ADVERSARIES and inherits every law of `test_every_adversary.py`.
 """
 
+import copy
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -76,6 +78,7 @@ ADVERSARIES: dict[str, Callable[[Objective], Adversary]] = {
     "silent width-aware": lambda f: liars.Silent(
         liars.WidthAware(f, kernel=KERNEL, lam=LAM), noise_std=NOISE_STD
     ),
+    "later": lambda f: liars.Later(liars.Flip(f), start=5),
     "instance-targeting": lambda f: liars.InstanceTargeting(liars.Flip(f), instance="slow"),
 }
 
@@ -109,7 +112,7 @@ class Spy(Adversary):
     def commit(self, view: View, rng: np.random.Generator) -> np.ndarray:
         wanted = self.base.commit(view, rng)
         self.log.append("commit")
-        self.views.append(view)
+        self.views.append(replace(view, bounds=partial(copy.deepcopy, view.bounds())))  # as it was
         self.wanted.append(np.array(wanted))
         return wanted
 

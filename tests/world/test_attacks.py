@@ -429,3 +429,34 @@ def test_instance_targeting_spends_only_in_its_rounds_of_a_game():
 def test_a_constructor_refuses_what_makes_no_sense(build, words):
     with pytest.raises(ValueError, match=words):
         build()
+
+
+@pytest.mark.parametrize("threat", ["weak", "strong"])
+def test_later_begins_where_the_players_own_bounds_first_rule_somebody_out(threat):
+    player = ub.GPUCB(
+        ub.Grid(f.X), ub.Assumptions(KERNEL, B=1.0, B0=1.0, c_max=1.0, noise_std=NOISE_STD)
+    )
+    is_out = []
+
+    class Watched(liars.Later):
+        def commit(self, view, rng):
+            lower, upper = view.bounds()
+            is_out.append(bool((upper < lower.max()).any()))
+            return super().commit(view, rng)
+
+    attack = Watched(liars.RandomLies(std=0.0, mean=-0.3))
+    record = ub.simulate(player, world(attack, f=f, C=4.0, threat=threat), 60, 0)
+    first = is_out.index(True)
+    assert 3 < first < 50
+    assert not record.columns["c"][:first].any()
+    np.testing.assert_allclose(record.columns["c"][first : first + 5], -0.3)
+
+
+def test_later_waits_for_its_round_where_nothing_is_claimed_and_begins_anew_with_the_game():
+    known = ub.Assumptions(KERNEL, B=1.0, B0=1.0, noise_std=NOISE_STD)
+    player = ub.rivals.RandomSearch(ub.Grid(f.X), known, seed=0)
+    environment = world(liars.Later(liars.RandomLies(std=0.0, mean=-0.3), start=7), f=f, C=40.0)
+    for _ in range(2):
+        record = ub.simulate(player, environment, 12, 0)
+        assert record.columns["c"].nonzero()[0].tolist() == list(range(6, 12))
+        player = ub.rivals.RandomSearch(ub.Grid(f.X), known, seed=0)

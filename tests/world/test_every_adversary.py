@@ -149,9 +149,10 @@ def test_who_must_see_the_draw_is_refused_in_a_weak_world(name):
     "wrap",
     [
         lambda base, f: package.Silent(base, noise_std=NOISE_STD),
+        lambda base, f: package.Later(base),
         lambda base, f: package.AdaptiveStrength(base, f.X[:, 0] > 0.5),
     ],
-    ids=["Silent", "AdaptiveStrength"],
+    ids=["Silent", "Later", "AdaptiveStrength"],
 )
 def test_wrapping_who_must_see_the_draw_does_not_let_it_into_a_weak_world(wrap):
     f = objective()

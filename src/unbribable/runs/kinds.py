@@ -158,6 +158,7 @@ ADVERSARY: Role = Role(
         "zero_out": liars.ZeroOut,
         "width_aware": liars.WidthAware,
         "silent": liars.Silent,
+        "later": liars.Later,
         "instance_targeting": liars.InstanceTargeting,
         "just_enough": liars.JustEnough,
     },

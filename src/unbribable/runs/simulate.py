@@ -96,12 +96,12 @@ def play_round(player: Player, environment: Environment, t: int) -> tuple[Query,
     if environment.threat == "weak":
         proposal = player.propose()
         _check_round(proposal.t, t)
-        environment.face(proposal.indices, proposal.probabilities, proposal.instances)
+        environment.face(proposal.indices, proposal.probabilities, proposal.instances, player.bounds)
     query = player.ask()
     _check_round(query.t, t)
     i = _index(query, environment.objective.X)
     if environment.threat == "strong":
-        environment.face(np.array([i]), np.ones(1), (query.instance,))
+        environment.face(np.array([i]), np.ones(1), (query.instance,), player.bounds)
     told = environment.answer(i, query.instance)
     player.tell(query, told.y_tilde)
     return query, told

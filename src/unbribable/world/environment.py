@@ -1,13 +1,20 @@
 """The game's other side: truth, noise, the adversary and its ledger."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
-from unbribable.world.adversaries.base import Adversary, NoAdversary, Observation, View
+from unbribable.world.adversaries.base import (
+    Adversary,
+    Bounds,
+    NoAdversary,
+    Observation,
+    View,
+    no_bounds,
+)
 from unbribable.world.ledger import CountLedger, Ledger
 from unbribable.world.objectives import Objective
 
@@ -66,7 +73,13 @@ class Environment:
         self.t = 0
         self._committed: tuple[Ints, Floats, float] | None = None
 
-    def view(self, indices: Ints, probabilities: Floats, instances: Sequence[str | None]) -> View:
+    def view(
+        self,
+        indices: Ints,
+        probabilities: Floats,
+        instances: Sequence[str | None],
+        bounds: Callable[[], Bounds | None] = no_bounds,
+    ) -> View:
         """What the adversary sees of the next round: a proposal (weak), or what was drawn (strong)."""
         points, chances = np.unique(indices), probabilities
         labels: list[tuple[str | None, ...]] = [(label,) for label in instances]
@@ -84,11 +97,18 @@ class Environment:
             instances=tuple(labels),
             left=self.ledger.left,
             c_max=self.c_max,
+            bounds=bounds,
         )
 
-    def face(self, indices: Ints, probabilities: Floats, instances: Sequence[str | None]) -> None:
+    def face(
+        self,
+        indices: Ints,
+        probabilities: Floats,
+        instances: Sequence[str | None],
+        bounds: Callable[[], Bounds | None] = no_bounds,
+    ) -> None:
         """Let the adversary commit on these atoms: a proposal (weak), or what was drawn (strong)."""
-        view = self.view(indices, probabilities, instances)
+        view = self.view(indices, probabilities, instances, bounds)
         points = view.indices
         wanted = np.asarray(self.adversary.commit(view, self._adversary_rng), dtype=np.float64)
         if wanted.shape != points.shape:

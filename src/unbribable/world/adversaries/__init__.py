@@ -4,6 +4,7 @@ from unbribable.world.adversaries.base import Adversary, NoAdversary, Observatio
 from unbribable.world.adversaries.cunning import (
     AdaptiveStrength,
     InstanceTargeting,
+    Later,
     RandomLies,
     Silent,
     WidthAware,
@@ -32,6 +33,7 @@ __all__ = [
     "HideAndDecoy",
     "InstanceTargeting",
     "JustEnough",
+    "Later",
     "NoAdversary",
     "Observation",
     "RandomLies",

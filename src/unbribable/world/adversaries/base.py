@@ -1,11 +1,20 @@
 """What an adversary is shown, and what it must answer."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from unbribable.model.checks import Bools, Floats, Ints
+
+Bounds = tuple[Floats, Floats]
+"""Lower and upper bounds on f at the candidates, (n,) each."""
+
+
+def no_bounds() -> Bounds | None:
+    """Of a player that claims nothing."""
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +38,8 @@ class View:
     """What is left of the budget; inf where lies of any size are counted, until the last one is told."""
     c_max: float
     """Largest lie allowed in a round."""
+    bounds: Callable[[], Bounds | None] = no_bounds
+    """What the player claims of f, if anything: it follows from the past, which is public."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

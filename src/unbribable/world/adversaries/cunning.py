@@ -98,6 +98,32 @@ class Silent(Wrapper):
         return lies
 
 
+class Later(Wrapper):
+    """Another attack's lies, from the round on in which the player's own bounds rule somebody out.
+
+    A candidate is ruled out if its upper bound is below another's lower bound. Against a player that
+    claims no bounds it waits for round `start`.
+    """
+
+    def __init__(self, base: Adversary, *, start: int = 1000) -> None:
+        self._base, self.needs_strong = base, base.needs_strong
+        self._start = checks.integer("start", start, at_least=1)
+        self._has_begun = False
+
+    def commit(self, view: View, rng: np.random.Generator) -> Floats:
+        lies = self._base.commit(view, rng)
+        if not self._has_begun:
+            bounds = view.bounds()
+            self._has_begun = (
+                view.t >= self._start if bounds is None else bool((bounds[1] < bounds[0].max()).any())
+            )
+        return lies if self._has_begun else np.zeros(len(view.indices))
+
+    def reset(self) -> None:
+        super().reset()
+        self._has_begun = False
+
+
 class InstanceTargeting(Wrapper):
     """Another attack's lies, told only to one instance, such as "slow". It must see the draw."""
 
