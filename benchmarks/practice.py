@@ -1,10 +1,10 @@
 """Whole optimisations while some readings are lies: `maximize` against BoTorch and Optuna.
 
 Run as `python -m benchmarks.practice` (what is missing of the score, then the tables), as
-`python -m benchmarks.practice table` (the tables alone) or with `--tune` (the other set). Every finished
-game is one line of the results file, and a game that is there already is not played again, so a run that
-is stopped loses the games under way and no more. A game of ours is played again when our code has
-changed, a game of a rival when its library has.
+`python -m benchmarks.practice table` (the tables alone, and the figure in docs/images) or with `--tune`
+(the other set). Every finished game is one line of the results file, and a game that is there already
+is not played again, so a run that is stopped loses the games under way and no more. A game of ours is
+played again when our code has changed, a game of a rival when its library has.
 
 Protocol, written before the first game of the score was played:
 
@@ -51,6 +51,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from benchmarks.practice_figure import medians
 from benchmarks.practice_players import PLAYERS, made_by
 from benchmarks.practice_table import page
 from benchmarks.practice_world import KINDS, SCORED, TUNED, Game
@@ -59,6 +60,7 @@ PROTOCOL = 2
 """To be raised when games of an older version of the protocol no longer count."""
 
 HERE = Path(__file__).parent / "practice"
+FIGURE = Path(__file__).parents[1] / "docs" / "images" / "practice.png"
 FIRST_SEED = {"score": 0, "tune": 1000}
 
 Job = tuple[str, str, int, str]
@@ -192,7 +194,10 @@ def main() -> None:
         print(f"{len(jobs)} games, {len(jobs) - len(missing)} of them played already", flush=True)
         n_failed = play_all(missing, words.file, words.workers) if missing else 0
     done = load(words.file)
-    print(page([done[job] for job in jobs if job in done]))
+    games = [done[job] for job in jobs if job in done]
+    print(page(games))
+    if words.action == "table" and games and not words.tune:
+        medians(games).savefig(FIGURE, metadata={"Software": None})
     if n_failed:
         sys.exit(f"{n_failed} games failed; run again to play them")
 

@@ -72,7 +72,16 @@ def knapsack(
 
 
 def bracket(weights: Floats, candidates: Ints, counts: Floats, n_units: float, critical: Ints) -> Floats:
-    """Lower and upper bounds on `knapsack` at some candidates, (2, k), by one look at each.
+    """Lower and upper bounds on `knapsack` at some candidates, (2, k), by one look at each (ours).
+
+    With w the weights and t that of the guess:
+
+        upper = n_units t + sum of (w - t) over the readings with w > t
+
+    Proof. A reading taken is worth at most t + max(w - t, 0), and n_units are taken. Lower: the readings
+    with w > t, if there are too many of them the same part of each, and of the guess itself as many as
+    there is room for, are at most n_units. QED
+    Where the guess is the item at which n_units are reached, both are the knapsack.
 
     Args:
         weights: The weight, of either sign, of one reading of each item at every candidate,
@@ -80,7 +89,7 @@ def bracket(weights: Floats, candidates: Ints, counts: Floats, n_units: float, c
         candidates: Which to look at, ascending, (k,).
         counts: See `knapsack`.
         n_units: See `knapsack`.
-        critical: Guesses, (k,); where one is right both bounds are the knapsack itself, to the last bit.
+        critical: Guesses, (k,); where one is right the bounds agree with `knapsack` to the last bit.
     """
     assert LIBRARY is not None
     found = np.empty((2, len(critical)))
