@@ -46,11 +46,26 @@ def serving(*words):
         server.send_signal(signal.SIGINT)
 
 
+@pytest.fixture(scope="module")
+def without_a_file():
+    """The address of one `unbribable page` for all tests of a file that give it none."""
+    with serving() as address:
+        yield address
+
+
 @pytest.fixture
-def served():
-    """Starts `unbribable page` with arguments, and ends it with the test."""
+def served(request):
+    """`unbribable page` with these arguments: its address. What is started here ends with the test."""
     with ExitStack() as stack:
-        yield lambda *words: stack.enter_context(serving(*words))
+
+        def address(*words):
+            return (
+                stack.enter_context(serving(*words))
+                if words
+                else request.getfixturevalue("without_a_file")
+            )
+
+        yield address
 
 
 @pytest.fixture
