@@ -55,6 +55,7 @@ from benchmarks.practice_figure import medians
 from benchmarks.practice_players import PLAYERS, made_by
 from benchmarks.practice_table import page
 from benchmarks.practice_world import KINDS, SCORED, TUNED, Game
+from unbribable.drawing import DPI
 
 PROTOCOL = 2
 """To be raised when games of an older version of the protocol no longer count."""
@@ -197,7 +198,7 @@ def main() -> None:
     games = [done[job] for job in jobs if job in done]
     print(page(games))
     if words.action == "table" and games and not words.tune:
-        medians(games).savefig(FIGURE, metadata={"Software": None})
+        medians(games).savefig(FIGURE, dpi=DPI, metadata={"Software": None})
     if n_failed:
         sys.exit(f"{n_failed} games failed; run again to play them")
 
