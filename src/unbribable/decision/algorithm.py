@@ -10,7 +10,7 @@ from unbribable.decision.estimate import recommend
 from unbribable.decision.hindsight import RegretCertificate, regret_certificate
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import Learning
-from unbribable.decision.player import Bounds, Details
+from unbribable.decision.player import Details
 from unbribable.decision.policy import Policy
 from unbribable.decision.price import Price, price
 from unbribable.decision.proposal import Proposal, Query, Reading
@@ -22,7 +22,7 @@ from unbribable.decision.suspects import Suspect, suspects
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Box
-from unbribable.model.checks import Floats
+from unbribable.model.checks import Bounds, Floats
 from unbribable.model.domain import Grid
 
 

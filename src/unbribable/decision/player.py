@@ -7,11 +7,8 @@ from typing import Any, Protocol
 
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import Recommendation
-from unbribable.model.checks import Floats, Ints
+from unbribable.model.checks import Bounds, Ints
 from unbribable.theory.budgets import Budget
-
-Bounds = tuple[Floats, Floats]
-"""Lower and upper bounds on f at the candidates, (n,) each."""
 
 MEMBERS = ("propose", "ask", "tell", "recommend", "bounds", "knowledge", "guarantee")
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+Bounds = tuple[Floats, Floats]
+"""Lower and upper bounds on f at the candidates, (n,) each."""
 
 _TRUTHS = (bool, np.bool_)
 _REALS = (float, int, np.floating, np.integer)

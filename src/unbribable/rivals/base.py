@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unbribable.decision.draws import Seed
-from unbribable.decision.player import Bounds, Details, Player
+from unbribable.decision.player import Details, Player
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import (
     Guarantee,
@@ -21,7 +21,7 @@ from unbribable.decision.recommend import (
 from unbribable.decision.units import MODEL_UNITS
 from unbribable.model import checks
 from unbribable.model.box import Candidates
-from unbribable.model.checks import Floats, Ints
+from unbribable.model.checks import Bounds, Floats, Ints
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 

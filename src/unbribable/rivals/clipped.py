@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from unbribable.decision.options import OptionWords
-from unbribable.decision.player import Bounds, Details, Player
+from unbribable.decision.player import Details, Player
 from unbribable.decision.policies.gp_ucb import RobustGPUCB
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
+from unbribable.model.checks import Bounds
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.clipping import FewLies

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.player import Bounds, Details, Player, check_player, details_of
+from unbribable.decision.player import Details, Player, check_player, details_of
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
-from unbribable.model.checks import Floats
+from unbribable.model.checks import Bounds, Floats
 from unbribable.runs.record import FORMAT, Record
 from unbribable.runs.streams import generator
 from unbribable.theory.budgets import Budget

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from unbribable.model import checks
-from unbribable.model.checks import Floats, Ints
+from unbribable.model.checks import Bounds, Floats, Ints
 from unbribable.world.adversaries.base import (
     Adversary,
-    Bounds,
     NoAdversary,
     Observation,
     View,

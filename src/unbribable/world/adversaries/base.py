@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbribable.model.checks import Bools, Floats, Ints
-
-Bounds = tuple[Floats, Floats]
-"""Lower and upper bounds on f at the candidates, (n,) each."""
+from unbribable.model.checks import Bools, Bounds, Floats, Ints
 
 
 def no_bounds() -> Bounds | None:
