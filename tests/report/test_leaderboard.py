@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from report.hand_made import record, write
 from unbribable.cli.main import app
-from unbribable.report import numbers
+from unbribable.report import numbers, price
 from unbribable.report.board_page import leaderboard, price_and_protection
 from unbribable.report.leaderboard import beats, boards, slope
 
@@ -220,3 +220,14 @@ def test_the_page_says_how_regret_grows_under_the_worst_attack_and_how_seeds_dif
     assert told["in the target"] == "0.25"
     assert told["truth within bounds"] == "3 of 3"
     assert told["s/round"] == "0.01"
+
+
+def test_numbers_of_one_mark_stand_together_and_those_of_neighbours_in_another_corner():
+    def place(price_, protection):
+        return price.Place(price_, protection, 0.0, "black", "no promise for attacks")
+
+    points = {"a": place(1.0, 1.0), "b": place(1.0, 1.0), "c": place(1.06, 1.04), "far": place(9.0, 9.0)}
+    found = price._numbered(points, {"a": 1, "b": 2, "c": 3, "far": 4})
+    assert [(text, label) for text, label, _ in found] == [("1, 2", "a"), ("3", "c"), ("4", "far")]
+    corners = [corner for _, _, corner in found]
+    assert corners[0] != corners[2] == price._CORNERS[0]  # right above it stands the mark of c

@@ -242,14 +242,14 @@ class Intervals:
             np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
             np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
 
+    # --- inside --------------------------------------------------------------------------------
+
     def _may_tighten(self, where: Ints | slice) -> Bools:
         """At which of these candidates the smallest possible width would tighten a bound."""
         mu, width = self.mu[where], self.noise[where] + self.shift.low[where]
         is_tighter: Bools = mu + width < self.ucb_bar[where]
         is_tighter |= mu - width > self.lcb_bar[where]
         return is_tighter
-
-    # --- inside --------------------------------------------------------------------------------
 
     def _new_shift(self, C: float) -> Shift:
         cap = self.assumptions.c_max

@@ -58,7 +58,10 @@ def _numbered(points: Mapping[str, Place], rank: Mapping[str, int]) -> list[tupl
     for label in sorted(at, key=rank.__getitem__):
         near = (some for some in groups if np.abs(at[label] - at[some[0]]).max() < 5.0)
         group = next(near, None)
-        groups.append([label]) if group is None else group.append(label)
+        if group is None:
+            groups.append([label])
+        else:
+            group.append(label)
     taken = [(*(where - 2.5), *(where + 2.5)) for where in at.values()]  # left, bottom, right, top
     found = []
     for labels in groups:
