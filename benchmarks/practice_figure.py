@@ -18,7 +18,7 @@ LEAST = 1e-5
 @styled
 def medians(games: list[dict[str, Any]]) -> "Figure":
     """A panel for each kind of lie, a line for each function, a mark for each player."""
-    played = Games(games)
+    played = Games([game for game in games if game["player"] != "told"])
     look = drawing.looks(played.players)
     figure, axes = drawing.panel_grid(len(played.kinds), height=1.9, n_columns=3)
     for k, (ax, kind) in enumerate(zip(axes, played.kinds, strict=True)):

@@ -18,9 +18,22 @@ Found = dict[str, Any]
 
 def ours(game: Game) -> Found:
     """One call, with default arguments."""
+    return _ours(game, game.read, on_error="raise")
+
+
+def told(game: Game) -> Found:
+    """The same, told which readings are lies: it learns nothing from them, and is not misled."""
+
+    def read(x: object) -> float:
+        n_lies, y = len(game.lied), game.read(x)
+        return y if len(game.lied) == n_lies else float("nan")
+
+    return _ours(game, read, on_error="record")
+
+
+def _ours(game: Game, read: Callable[[object], float], **words: Any) -> Found:
     box = ub.Box(game.test.low, game.test.high)
-    words: Any = {"on_error": "raise", "progress": False}
-    result = ub.maximize(game.read, box, game.T, seed=game.seed, **words)
+    result = ub.maximize(read, box, game.T, seed=game.seed, progress=False, **words)
     flagged = [suspect.t for suspect in result.suspects if suspect.is_flagged]
     return {"x": result.x, "flagged": flagged}
 
@@ -102,6 +115,7 @@ def optuna_tpe(game: Game) -> Found:
 
 PLAYERS: dict[str, Callable[[Game], Found]] = {
     "maximize": ours,
+    "told": told,
     "BoTorch": botorch,
     "relevance-pursuit": relevance_pursuit,
     "Optuna-GP": optuna_gp,
@@ -114,7 +128,7 @@ def made_by(player: str) -> str:
     """What a player's games depend on: the version of its library, or a hash of our code."""
     if player in ("BoTorch", "relevance-pursuit"):
         return f"botorch {version('botorch')}"
-    if player != "maximize":
+    if player.startswith("Optuna"):
         return f"optuna {version('optuna')}"
     root = Path(ub.__file__).parent
     parts = ("decision", "model", "practice", "theory")

@@ -74,6 +74,10 @@ class Games:
         claims += [self._time(), self._accused()]
         return claims
 
+    def bar(self, function: str) -> float:
+        """What our regret with lies is to stay below."""
+        return 2.0 * self.regret("maximize", function, "none") + 0.01
+
     def _against_clean(self, lies: list[str]) -> Claim:
         n_cells, losses = 0, []
         for function in self.functions:
@@ -83,10 +87,30 @@ class Games:
                 if math.isnan(clean + regret):
                     continue
                 n_cells += 1
-                if regret > 2.0 * clean + 0.01:
+                if regret > self.bar(function):
                     losses.append(f"{function} {kind} {percent(regret)} (clean {percent(clean)})")
         words = "lies: regret at most 2 times the clean one + 1 % in 80% of the cells"
         return Claim(words, 4 / 5, n_cells, losses)
+
+    def reasons(self) -> list[tuple[str, ...]]:
+        """Of each cell that lies have cost: regrets, told which are lies too, and how it came."""
+        rows = []
+        for function in self.functions:
+            bar = self.bar(function)
+            for kind in self.kinds:
+                games = self._of["maximize", function, kind].values()
+                regret = self.regret("maximize", function, kind)
+                if kind == "none" or not regret > bar:
+                    continue
+                told = self.regret("told", function, kind)
+                reason = "misled" if told <= bar else "lost all the same" if told > bar else "-"
+                lost = [game for game in games if game["regret"] > bar]
+                lies = sum(len(game["lied"]) for game in lost)
+                found = sum(len({*game["lied"]} & {*game["flagged"]}) for game in lost)
+                over = f"{len(lost)} of {len(games)}"
+                share = percent(found / lies if lies else NAN)
+                rows.append((f"{function} {kind}", percent(regret), percent(told), over, share, reason))
+        return rows
 
     def _below(self, words: str, share: float, rival: str, kinds: list[str], factor: float) -> Claim:
         n_cells, losses = 0, []
@@ -157,6 +181,9 @@ def page(games: list[dict[str, Any]]) -> str:
         + ".",
         table(("claim", "cells", "holds", "where not"), claims),
     ]
+    if reasons := all_games.reasons():
+        header = ("lost with lies", "regret", "told", "games lost", "lies found in these", "reason")
+        parts.append(table(header, reasons))
     for kind in all_games.kinds:
         rows = [
             (name, *(percent(all_games.regret(player, name, kind)) for player in all_games.players))
