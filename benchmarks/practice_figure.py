@@ -1,5 +1,6 @@
 """The figure of `benchmarks.practice`: median regrets, kind by kind of lie, function by function."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,12 @@ LEAST = 1e-5
 
 @styled
 def medians(games: list[dict[str, Any]]) -> "Figure":
-    """A panel for each kind of lie, a line for each function, a mark for each player."""
-    played = Games([game for game in games if game["player"] != "told"])
+    """A panel for each kind of lie, a line for each function, a mark for each player.
+
+    Without those who have played fewer games than we.
+    """
+    n_games = Counter(game["player"] for game in games)
+    played = Games([game for game in games if n_games[game["player"]] >= n_games["maximize"]])
     look = drawing.looks(played.players)
     figure, axes = drawing.panel_grid(len(played.kinds), height=1.9, n_columns=3)
     for k, (ax, kind) in enumerate(zip(axes, played.kinds, strict=True)):
