@@ -28,9 +28,9 @@ Protocol, written before the first game of the score was played:
   with the best posterior mean, by Optuna the point of the best reading. If relevance pursuit takes too
   long for all seeds it plays the first ones, and is compared with ours on these.
 * For the reasons of lost cells, and no part of the claims (added after the first five seeds): *told*,
-  which is ours, told which readings are lies. It learns nothing from these rounds. What separates ours
-  from it is the price of being misled; what separates it from the clean game is fewer readings, and
-  chance.
+  which is ours, told which readings are lies. It learns nothing from these rounds, and does not return
+  to their points while there are others. What separates ours from it is the price of being misled; what
+  separates it from the clean game is fewer readings, these points, and chance.
 * Measured: regret of the recommended point, the true maximum less its true value, as a share of the
   range; processor time of a game on one thread; of ours also the share of honest readings accused and
   of lies found. Medians over the seeds.
