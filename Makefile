@@ -14,7 +14,7 @@ demo: .venv/.installed
 test: .venv/.installed
 	$(PYTEST) -m "not long"
 
-# Coverage of the guarantees over hundreds of games, killed processes, the longest examples, a browser.
+# Coverage of the guarantees over hundreds of games, killed processes, the examples and pages, a browser.
 test-long: .venv/.installed
 	$(PYTEST) -m long
 

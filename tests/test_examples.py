@@ -30,6 +30,7 @@ def run(path, *words, cwd):
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_noisy_function(tmp_path):
     said = run(EXAMPLES / "noisy_function.py", cwd=tmp_path)
     assert said.startswith("use x = [")

@@ -312,6 +312,7 @@ def attacked(name: str, seed: int, n_rounds: int, lies: float) -> tuple[Any, Flo
     return algorithm, f(algorithm.candidates.coordinates)
 
 
+@pytest.mark.long
 @ALL
 def test_the_intersected_bounds_contain_f_at_every_candidate(name: str) -> None:
     """At every time, since they only tighten; with lies within the budget, if there is one."""
@@ -513,6 +514,7 @@ def test_a_query_at_a_candidate_is_the_best_candidate_and_says_so(seed: int) -> 
         tell(algorithm, query)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 3])
 def test_fast_plays_only_where_slows_current_bound_leaves_hope(seed: int) -> None:
     """Lemma 7 on a box: as long as nothing is detected, slow's ucb there reaches its best lcb_bar."""

@@ -96,6 +96,7 @@ def as_json(state: dict[str, Any]) -> dict[str, Any]:
 # --- as if it had never been told --------------------------------------------------------------------
 
 
+@pytest.mark.long
 @EVERYWHERE
 @ALL
 def test_every_single_reading_can_be_taken_back_without_a_trace(name: str, where: str) -> None:
@@ -466,4 +467,5 @@ TestRetracting, TestRetractingOnABox = Retracting.TestCase, RetractingOnABox.Tes
 TestRetracting.settings = TestRetractingOnABox.settings = FEW
 for case in (TestRetracting, TestRetractingOnABox):
     pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")(case)
+pytest.mark.long(TestRetractingOnABox)
 del case  # or it would be collected as a third one

@@ -81,7 +81,13 @@ def test_every_block_is_of_a_kind_that_is_checked(path):
         assert kind in ("python", "sh", "printed", "parsed", "text"), f"{path.name}:{line}"
 
 
-@pytest.mark.parametrize("path", kinds("python", "sh"), ids=name_of)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=name_of(path), marks=() if path.parent == ROOT else pytest.mark.long)
+        for path in kinds("python", "sh")
+    ],
+)
 def test_every_block_of_a_document_runs(path, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name in YOURS:

@@ -133,6 +133,7 @@ def test_a_failed_reading_is_told_as_such_and_teaches_nothing():
     assert after == before
 
 
+@pytest.mark.long
 def test_steps_in_processes_of_their_own_equal_one_long_run():
     create()
     run(9)
@@ -219,6 +220,7 @@ def test_parameters_are_read_as_written():
     assert parameter("k=a,b") == ("k", optuna.distributions.CategoricalDistribution(("a", "b")))
 
 
+@pytest.mark.long
 def test_a_study_in_postgresql_by_its_address_whose_password_is_not_printed(monkeypatch):
     with postgres() as address:
         assert address.startswith(f"postgresql://postgres:{PASSWORD}@")

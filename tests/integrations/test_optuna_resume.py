@@ -123,6 +123,7 @@ def test_reveal_after_writes_what_was_proposed(known_or_zero):
 # --- stopping and going on ----------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [sampler, fitted])
 @pytest.mark.parametrize("name", ["a tenth", "unknown", "known or zero"])
 def test_a_study_that_is_stopped_after_every_round_goes_on_as_if_it_had_not_been(name, make, tmp_path):

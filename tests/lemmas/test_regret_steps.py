@@ -143,6 +143,7 @@ def test_instant_regret_of_a_layer_whose_set_holds_the_maximiser_is_at_most_two_
 ROBUST = [*((name, 0.0) for name in ALGORITHMS if name != "gp-ucb"), ("robust", 0.3)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["honest", "hide", "decoy", "rare", "noise"])
 @pytest.mark.parametrize(("kind", "revisit"), ROBUST)
 def test_certificates_bound_the_true_regret_whenever_the_truth_is_inside_the_valid_bounds(

@@ -81,6 +81,7 @@ def run_script(text: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_it_goes_on_exactly(tmp_path: Path) -> None:
     """Each time before the file gets what was written: all that it can hold comes up. What is told
     and pending in the end is the same bit for bit."""

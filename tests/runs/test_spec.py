@@ -197,6 +197,7 @@ def n_rounds(runs):
     return sum(run.to_plain()["game"]["T"] for run in runs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.name)
 def test_every_experiment_is_a_valid_spec_and_grows_with_its_full_profile(path):
     small, full = load_spec(path).runs(), load_spec(path, "full").runs()

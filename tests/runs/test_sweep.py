@@ -286,6 +286,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("default")
 def test_a_scheduler_that_is_lost_ends_the_sweep_in_a_sentence(tmp_path):
     said = io.StringIO()

@@ -87,6 +87,7 @@ def test_without_a_budget_the_world_is_clean_bit_for_bit(name, threat, who):
         assert clean.meta[key] == empty.meta[key], key
 
 
+@pytest.mark.long
 @every_game
 @few
 @given(who=learners, C=budgets, seed=st.integers(0, 4))
