@@ -45,33 +45,54 @@ def _botorch(game: Game, make: Callable[..., Any]) -> Found:
     """
     import torch
     from botorch.acquisition import qLogNoisyExpectedImprovement
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models.transforms import Normalize, Standardize
     from botorch.optim import optimize_acqf
     from botorch.utils.sampling import draw_sobol_samples
-    from gpytorch.mlls import ExactMarginalLogLikelihood
 
     torch.manual_seed(game.seed)
     d = game.test.d
     bounds = torch.tensor([game.test.low, game.test.high], dtype=torch.float64)
     X = draw_sobol_samples(bounds, n=2 * d + 4, q=1, seed=game.seed)[:, 0]
     y = torch.tensor([[game.read(x)] for x in X.numpy()], dtype=torch.float64)
-
-    def fitted() -> Any:
-        scaling = {"input_transform": Normalize(d, bounds=bounds), "outcome_transform": Standardize(1)}
-        model = make(X, y, **scaling)
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        return model
-
     for _ in range(len(X), game.T):
-        rule = qLogNoisyExpectedImprovement(fitted(), X, prune_baseline=True)
+        rule = qLogNoisyExpectedImprovement(_fitted(make, X, y, bounds), X, prune_baseline=True)
         x, _ = optimize_acqf(rule, bounds=bounds, q=1, num_restarts=5, raw_samples=128)
         X = torch.cat([X, x])
         y = torch.cat([y, torch.tensor([[game.read(x[0].numpy())]], dtype=torch.float64)])
-    model = fitted()
+    return {"x": _best_mean(make, X, y, bounds).numpy()}
+
+
+def _fitted(make: Callable[..., Any], X: Any, y: Any, bounds: Any) -> Any:
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models.transforms import Normalize, Standardize
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    scaling = {
+        "input_transform": Normalize(X.shape[1], bounds=bounds),
+        "outcome_transform": Standardize(1),
+    }
+    model = make(X, y, **scaling)
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    return model
+
+
+def _best_mean(make: Callable[..., Any], X: Any, y: Any, bounds: Any) -> Any:
+    model = _fitted(make, X, y, bounds)
     model.eval()
-    mean = model.posterior(X).mean[:, 0].detach()
-    return {"x": X[mean.argmax()].numpy()}
+    return X[model.posterior(X).mean[:, 0].detach().argmax()]
+
+
+def botorch_choice(game: Game, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Which of the points read, (n, d), BoTorch would recommend after these readings, (n,)."""
+    import torch
+    from botorch.models import SingleTaskGP
+
+    torch.set_num_threads(1)
+    bounds, X, y = (
+        torch.as_tensor(each, dtype=torch.float64)
+        for each in ([game.test.low, game.test.high], X, y[:, None])
+    )
+    found: np.ndarray = _best_mean(SingleTaskGP, X, y, bounds).numpy()
+    return found
 
 
 def botorch(game: Game) -> Found:

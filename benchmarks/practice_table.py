@@ -53,9 +53,14 @@ class Games:
 
     def regret(self, player: str, function: str, kind: str, beside: str | None = None) -> float:
         """The median; on the seeds that `beside` has played too, if given; NaN without a game."""
-        games = self._of[player, function, kind]
-        seeds = set(games) if beside is None else set(games) & set(self._of[beside, function, kind])
+        games, seeds = self._of[player, function, kind], self.seeds(player, function, kind)
+        if beside is not None:
+            seeds &= self.seeds(beside, function, kind)
         return statistics.median(games[seed]["regret"] for seed in seeds) if seeds else NAN
+
+    def seeds(self, player: str, function: str, kind: str) -> set[int]:
+        """Which a player has played of a cell."""
+        return set(self._of[player, function, kind])
 
     def seconds(self, player: str, function: str) -> float:
         """The median of all kinds."""
