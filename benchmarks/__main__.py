@@ -87,7 +87,7 @@ def robust() -> str:
             "exact, same points": lambda: follow(new("exact"), problem, queries),
             "paper, same points": lambda: follow(new("paper"), problem, queries),
         },
-        repeats=3,
+        repeats=7,
     )
     faster = times["scikit-learn"] / times["exact"]
     slower = times["exact, same points"] / times["paper, same points"]

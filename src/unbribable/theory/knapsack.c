@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 #define BLOCK 8 /* columns copied at once: a line of the cache */
-#define TILE 32 /* columns looked at where they are: enough to read ahead */
+#define TILE 512 /* columns looked at where they are: long enough to be read ahead, and in the cache */
 
 #define SLACK 1e-12 /* for rounding */
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-#define WIDE __attribute__((target_clones("avx2", "default"))) /* chosen when loaded; the same bits */
+#define WIDE __attribute__((target_clones("avx512f", "avx2", "default"))) /* as loaded; same bits */
 #else
 #define WIDE
 #endif
