@@ -10,6 +10,7 @@ from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.policies.ladder import LadderGPUCB
 from unbribable.decision.policies.layered import LayeredGPUCB
+from unbribable.decision.policies.quorum import QuorumGPUCB
 from unbribable.decision.price import Price
 from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation
@@ -59,6 +60,7 @@ __all__ = [
     "Price",
     "Proposal",
     "Query",
+    "QuorumGPUCB",
     "Reading",
     "Real",
     "Recommendation",

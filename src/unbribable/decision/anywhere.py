@@ -1,5 +1,7 @@
 """An instance's upper confidence bound at any point of the space, with its gradient."""
 
+import numpy as np
+
 from unbribable.decision.levels import Believer
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Floats
@@ -20,6 +22,7 @@ class Anywhere:
         now = instance.now
         self._noise, self._shift = now.noise_width, now.shift.formula
         self._elsewhere = Elsewhere(self._posterior)
+        self._energy = [] if now.energy is None else now.energy.elsewhere()
 
     @property
     def m(self) -> int:
@@ -39,10 +42,11 @@ class Anywhere:
     def ucb(self, U: Floats, alpha: float, expected: Expected | None = None) -> Floats:
         """mu + alpha * width at the points U, (k, d), of the width the share that `expected` leaves."""
         at = self._elsewhere.at(U)
-        width = self._width(at)
-        if expected is not None:
-            width = width * expected.shrink(U, at)
-        return at.mu + alpha * width
+        share: Floats | float = 1.0 if expected is None else expected.shrink(U, at)
+        upper: Floats = at.mu + alpha * (self._width(at) * share)
+        for form in self._energy:
+            upper = np.minimum(upper, form.upper(U, alpha * share))
+        return upper
 
     def ucb_and_gradient(
         self, u: Floats, alpha: float, expected: Expected | None = None
@@ -52,10 +56,13 @@ class Anywhere:
         width = float(self._width(at)[0])
         slope = self._noise.slope(at) + self._shift.slope(at)
         mu_, var_, width_ = self._elsewhere.gradients(u, at, slope)
+        share, share_ = 1.0, np.zeros(len(u))
         if expected is not None:
             share, share_ = expected.shrink_and_gradient(u, at, var_)
             width, width_ = share * width, share_ * width + share * width_
-        return float(at.mu[0]) + alpha * width, mu_ + alpha * width_
+        found = [(float(at.mu[0]) + alpha * width, mu_ + alpha * width_)]
+        found += [form.upper_and_gradient(u, alpha * share, alpha * share_) for form in self._energy]
+        return min(found, key=lambda one: one[0])
 
     def _width(self, at: BeliefAt) -> Floats:
         return self._noise.value(at) + self._shift.value(at)

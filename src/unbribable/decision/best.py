@@ -31,7 +31,10 @@ def best(
     elif isinstance(factor, float) and factor == 1.0:
         ucb = ahead.allowed(now.ucb, among)
     else:
-        ucb = ahead.allowed(now.mu + factor * (now.noise + now.shift.high), among)
+        ucb = now.mu + factor * (now.noise + now.shift.high)
+        if now.energy is not None:
+            ucb = np.minimum(ucb, now.energy.widened(factor))
+        ucb = ahead.allowed(ucb, among)
     top = int(ucb.argmax())
     if now.options.revisit:
         top = revisited(now, ucb, top, now.posterior.u, alpha)
@@ -46,6 +49,8 @@ def promising(now: Intervals, alpha: float, best: int, ahead: Ahead = NOTHING) -
     """
     factor = alpha * ahead.shrink
     base: Floats = now.mu + factor * now.noise
+    if now.energy is not None:
+        return np.minimum(base, now.energy.widened(factor))
     if now.C == 0.0 or not now.posterior.m:
         return base
     now.shift.resolve(np.array([best]))

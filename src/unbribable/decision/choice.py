@@ -23,7 +23,8 @@ class Choice:
         search: Where.
         t: The round.
         turn: How many rounds up to this one the algorithm was asked for.
-        pending: Points that are being read, as the kernel sees them, (d,) each.
+        asked: Queries of this algorithm that are pending.
+        others: Points that are being read elsewhere, as the kernel sees them, (d,) each.
         avoid: Points not to be played, unless there is no other.
         stream: Number of the stream of random points.
     """
@@ -34,17 +35,21 @@ class Choice:
         search: Search,
         t: int,
         turn: int,
-        pending: Sequence[Floats],
+        asked: Sequence[Query],
+        others: Sequence[Floats],
         avoid: Sequence[Floats],
         stream: int,
     ) -> None:
         self.t = t
         self.turn = turn
         self.stream = stream
-        self.is_plain = not (len(pending) or len(avoid))  # nothing is pending or to be avoided
+        self.asked = asked
+        self._pending = [*(query.u for query in asked), *others]
+        self._avoid = avoid
+        self.is_plain = not (len(self._pending) or len(avoid))  # nothing is pending or to be avoided
+        self._policy = policy
         self._search = search
         self._draws = policy.draws
-        self._pending, self._avoid = pending, avoid
         self._aheads: dict[str, Ahead] = {}
         self._views: dict[str, Anywhere] = {}
         self._final: dict[int, Play] = {}
@@ -77,7 +82,7 @@ class Choice:
     def final(self, k: int) -> Play:
         """The k-th play, moved off the candidates where that is better."""
         if k not in self._final:
-            self._final[k] = self._search.polished(self.plays[k], self)
+            self._final[k] = self._policy.dealt(self._search.polished(self.plays[k], self), self)
         return self._final[k]
 
     def proposal(self) -> Proposal:

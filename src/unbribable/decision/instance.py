@@ -22,7 +22,7 @@ N_BLOCK = 64
 class Instance:
     """Holds changing state: what one learner believes, and the interval it gives each candidate.
 
-    With N_SINGLE points read, or after a history, it is large. Then readings wait until there are
+    With N_SINGLE points read, or after a history, it is large (never with `noise="energy"`). Then readings wait until there are
     N_BLOCK of them, and bounds are intersected only when the readings have grown by a fourth since
     the last time, which is valid. Who looks in between sees everything, as if it had been learned:
     belief and bounds are worked out for the look, and what comes later does not depend on whether
@@ -159,7 +159,7 @@ class Instance:
         self.n_readings += 1
         if not self.is_large:
             self._held.learn(i, y, lam)
-            self.is_large = self._held.posterior.m >= N_SINGLE
+            self.is_large = self._held.posterior.m >= N_SINGLE and self._held.energy is None
         else:
             self._is_shown = False
             self._waiting.append((i, y, self.assumptions.lam if lam is None else lam))
@@ -188,7 +188,7 @@ class Instance:
         if readings:
             self._held.learn_all(readings)
             self._is_new, self._is_settled = True, False
-        self.n_readings, self.is_large = len(readings), True
+        self.n_readings, self.is_large = len(readings), self._held.energy is None
 
     def lcb_at(self, i: int) -> float:
         """A lower bound at candidate i; of a large instance the one that is known without a look."""

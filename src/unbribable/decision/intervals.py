@@ -8,6 +8,7 @@ import numpy as np
 
 from unbribable.decision.levels import LevelBounds, LevelShift
 from unbribable.decision.options import Options
+from unbribable.decision.proven.energy import EnergyBounds
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior
@@ -17,6 +18,9 @@ from unbribable.theory.differences import Differences, Source
 from unbribable.theory.exact_shift import ClosedFormShift, ExactShift, Shift
 from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.theory.widths import Proportional, TightNoise, Width, noise_width_paper, radius
+
+N_EVENTS = {"paper": 1, "tight": 2, "energy": 3}
+"""Events that each noise width rests on: Lemma 1, the mixture as well, the energy as well."""
 
 _NO_COLUMNS: Floats = np.zeros((0, 0))
 """Those of all candidates would be all of R; no noise width needs them."""
@@ -34,6 +38,7 @@ class Intervals:
         ucb_bar: Running minimum of mu + width over the readings, (n,).
         lcb_bar: Running maximum of mu - width, (n,).
         levels: Bounds at further corruptions, if there are any.
+        energy: Bounds by the energy of the noise, with `noise="energy"`.
     """
 
     def __init__(
@@ -56,7 +61,7 @@ class Intervals:
             assumptions.kernel,
             X,
             assumptions.lam,
-            tracks_noise_var=options.noise == "tight" and options.beta is None,
+            tracks_noise_var=options.noise != "paper" and options.beta is None,
             n_deferred_max=1 if options.width == "exact" and (C > 0.0 or levels is not None) else 16,
             is_careful=options.beta is None,
         )
@@ -66,11 +71,16 @@ class Intervals:
             False  # the highest level's shift is known already, this one seldom asked for
         )
         self.levels: LevelBounds | None = None
+        self.energy: EnergyBounds | None = None
+        if options.noise == "energy" and options.beta is None:
+            self.energy = EnergyBounds(X, assumptions, self._share)
         self._ucb: Floats | None = None
         self._source: Source | None = None
         self._work_out()
         self.ucb_bar: Floats = self.mu + self.width
         self.lcb_bar: Floats = self.mu - self.width
+        if self.energy is not None:
+            self.lcb_bar, self.ucb_bar = self.energy.intersected(self.lcb_bar, self.ucb_bar)
         if levels is not None:
             cap, width = assumptions.c_max, options.width
             self.levels = LevelBounds(levels, cap, width, self.posterior, self.noise)
@@ -88,10 +98,18 @@ class Intervals:
 
     @property
     def ucb(self) -> Floats:
-        """mu + width, (n,), where the shift is not open."""
+        """mu + width, (n,), where the shift is not open; less where the energy says so."""
         if self._ucb is None:
             self._ucb = self.mu + (self.noise + self.shift.high)
+            if self.energy is not None:
+                self._ucb = np.minimum(self._ucb, self.energy.upper)
         return self._ucb
+
+    @property
+    def lcb(self) -> Floats:
+        """mu - width, (n,), where the shift is not open; more where the energy says so."""
+        lcb: Floats = self.mu - (self.noise + self.shift.high)
+        return lcb if self.energy is None else np.maximum(lcb, self.energy.lower)
 
     @property
     def width(self) -> Floats:
@@ -177,11 +195,15 @@ class Intervals:
         else:
             self.shift.prepare(i)
             self.shift.follow(i, self.posterior.observe(i, y, lam))
+            if self.energy is not None:
+                self.energy.observe(i, y, 1.0 if lam is None else lam / self.assumptions.lam)
         self._work_out()
 
     def learn_all(self, readings: Sequence[Reading]) -> None:
         """Take in readings at once, before any other; the bounds stay, see `intersect`."""
         self.posterior.observe_all(readings)
+        if self.energy is not None:
+            self.energy.observe_all([(i, y, lam / self.assumptions.lam) for i, y, lam in readings])
         self._begin_again()
 
     def learn_block(self, X: Floats, readings: Sequence[Reading], *, intersects: bool) -> None:
@@ -211,13 +233,14 @@ class Intervals:
         """Take in further candidates: X is all of them, the old ones first; see `Instance.extend`."""
         new = np.arange(len(self.mu), len(X))
         self.shift.extend(self.posterior.extend(X))
+        if self.energy is not None:
+            self.energy.extend(X)
         self._work_out()
         self._start(new)
         if not is_behind:
             self.shift.resolve(new)
-            width = self.noise[new] + self.shift.high[new]
-            self.ucb_bar[new] = np.minimum(self.ucb_bar[new], self.mu[new] + width)
-            self.lcb_bar[new] = np.maximum(self.lcb_bar[new], self.mu[new] - width)
+            self.ucb_bar[new] = np.minimum(self.ucb_bar[new], self.ucb[new])
+            self.lcb_bar[new] = np.maximum(self.lcb_bar[new], self.lcb[new])
             if self.levels is not None:
                 self.levels.intersect(self, new)
 
@@ -238,9 +261,11 @@ class Intervals:
                 self.shift.narrow(where)
                 self.shift.resolve(where[self._may_tighten(where)])
             width = self.noise + self.shift.high if self.C > 0.0 else self.noise
-            self._ucb = self.mu + width
+            lcb, self._ucb = self.mu - width, self.mu + width
+            if self.energy is not None:
+                lcb, self._ucb = self.energy.intersected(lcb, self._ucb)
             np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
-            np.maximum(self.lcb_bar, self.mu - width, out=self.lcb_bar)
+            np.maximum(self.lcb_bar, lcb, out=self.lcb_bar)
 
     # --- inside --------------------------------------------------------------------------------
 
@@ -281,8 +306,12 @@ class Intervals:
     def _radius(self) -> float:
         """rho, at the share of delta that this noise width takes."""
         gain = self._gamma(self.posterior.tally.n_readings) if self._gamma else self.posterior.gain
-        share = self.delta if self.options.noise == "paper" else self.delta / 2
-        return radius(self.assumptions.noise_std, self.assumptions.lam, gain, share)
+        return radius(self.assumptions.noise_std, self.assumptions.lam, gain, self._share)
+
+    @property
+    def _share(self) -> float:
+        """The share of delta of each of the events that the noise part rests on."""
+        return self.delta / N_EVENTS[self.options.noise]
 
     def _begin_again(self) -> None:
         """Follow the posterior, whatever happened to it."""

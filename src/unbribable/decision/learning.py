@@ -38,7 +38,7 @@ class Learning:
                 label,
                 X,
                 policy.assumptions,
-                policy.options,
+                policy.options_of(label),
                 C=budget.C,
                 delta=budget.delta,
                 gamma=gamma,
@@ -59,9 +59,9 @@ class Learning:
         is_own = not (len(others) or len(avoid))
         if is_own and self._choice is not None and self._choice.t == t:
             return self._choice
-        pending = [*(query.u for query in self.journal.pending.values()), *others]
+        asked = tuple(self.journal.pending.values())
         turn, n_told = self.journal.turn(t), len(self.journal.readings)
-        choice = Choice(self.policy, self.search, t, turn, pending, avoid, n_told)
+        choice = Choice(self.policy, self.search, t, turn, asked, others, avoid, n_told)
         if is_own:
             self._choice = choice
         return choice
@@ -91,17 +91,18 @@ class Learning:
         """Let the instances it belongs to learn a reading, and conclude what follows."""
         search, journal = self.search, self.journal
         reading = self.policy.before(reading, journal.turn(reading.t))
-        learner = reading.learner
-        instance = None if learner is None else self.instances[learner]
-        if search.grow(reading.u, instance, len(journal.readings)):
+        guide = self.policy.guide(reading.learner)
+        if search.grow(reading.u, guide, len(journal.readings)):
             self._grown()
         index, reading = self._located(reading)
+        reading = self.policy.deal(reading, index)
         if reading.lcb is None and reading.chosen_by != "user":
             reading = replace(reading, lcb=self.policy.lcb_of(reading, index))  # chosen by a host
         journal.add(reading)
-        for each in self.policy.learners(learner):
-            each.learn(index, reading.y, reading.lam, settles=False)
+        for each in self.policy.learners(reading.learner):
+            each.learn(index, self.policy.heard(reading, each.label), reading.lam, settles=False)
             self._unsettled[each.label] = each
+        self.policy.learned(reading, index)
         self.settle()
 
     def learn_all(self, readings: list[Reading]) -> None:
@@ -114,7 +115,9 @@ class Learning:
             index, reading = self._located(reading)
             self.journal.add(reading)
             for instance in self.policy.learners(reading.learner):
-                shares[instance.label].append((index, reading.y, reading.lam))
+                y = self.policy.heard(reading, instance.label)
+                shares[instance.label].append((index, y, reading.lam))
+            self.policy.learned(reading, index)
         for label, instance in self.instances.items():
             instance.learn_all(shares[label])
         self._unsettled.update(self.instances)

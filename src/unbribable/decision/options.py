@@ -30,7 +30,8 @@ class Options:
     width: str = "exact"
     """Corruption part: "exact" (ours), "capped" (ours), "paper"."""
     noise: str = "tight"
-    """Noise part: "tight" (ours), "paper"."""
+    """Noise part: "tight" (ours), "paper", "energy" (ours): "tight", and besides what the
+    energy of the noise allows. For honest readings alone; noise_std must be a true bound."""
     tail: str = "sharp"
     """Corruption that reaches a randomly drawn instance: "sharp" (ours), "paper"."""
     gain: str = "realised"
@@ -44,7 +45,7 @@ class Options:
 
     def __post_init__(self) -> None:
         checks.choice("width", self.width, ("exact", "capped", "paper"))
-        checks.choice("noise", self.noise, ("tight", "paper"))
+        checks.choice("noise", self.noise, ("tight", "paper", "energy"))
         checks.choice("tail", self.tail, ("sharp", "paper"))
         checks.choice("gain", self.gain, ("realised", "certified"))
         object.__setattr__(self, "revisit", checks.real("revisit", self.revisit, at_least=0.0))

@@ -41,11 +41,22 @@ class Policy(ABC):
     safe_up_to: float | None = None
     """Where the corruption is unknown: the largest one that bounds allow for."""
 
-    def __init__(self, assumptions: Assumptions, options: Options) -> None:
+    def __init__(
+        self, assumptions: Assumptions, options: Options, *, takes_energy: bool = False
+    ) -> None:
         if not isinstance(assumptions, Assumptions):
             raise TypeError(f"assumptions must be Assumptions, got assumptions={assumptions!r}")
+        if options.noise == "energy" and not takes_energy:
+            raise ValueError(
+                "noise='energy' needs instances whose readings are honest (GPUCB, QuorumGPUCB); here it "
+                "must be 'tight' or 'paper', got noise='energy'"
+            )
         self.assumptions = assumptions
         self.options = options
+
+    def options_of(self, label: str) -> Options:
+        """Which widths that instance uses."""
+        return self.options
 
     def begin(self, instances: Mapping[str, Instance], n: int) -> None:
         """As before the first reading: new instances, on n candidates."""
@@ -75,6 +86,25 @@ class Policy(ABC):
     def before(self, reading: Reading, turn: int) -> Reading:
         """Prepare for a reading, which is about to be learned; it as it is to be taken down."""
         return reading
+
+    def deal(self, reading: Reading, index: int) -> Reading:
+        """A reading of this candidate, about to be learned, with whom it belongs to."""
+        return reading
+
+    def heard(self, reading: Reading, label: str) -> float:
+        """The value that this instance learns."""
+        return reading.y
+
+    def learned(self, reading: Reading, index: int) -> None:
+        """Take note of a reading of this candidate, which its instances have learned."""
+
+    def dealt(self, play: Play, choice: "Choice") -> Play:
+        """The play with who learns from it, where that depends on the point played."""
+        return play
+
+    def guide(self, learner: str | None) -> Believer | None:
+        """Round whose best candidate further ones are added on a Box; None: nobody's."""
+        return None if learner is None else self.instances[learner]
 
     def after(self, labels: Sequence[str], t: int) -> None:
         """Conclude from new bounds of these instances; the last reading told is that of round t."""

@@ -11,6 +11,7 @@ import numpy as np
 from unbribable.decision import words
 from unbribable.decision.levels import Believer
 from unbribable.decision.proposal import Reading
+from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Candidates
@@ -43,7 +44,7 @@ class Guarantee:
     """Whether that is because the readings contradict the assumptions."""
     cap: float = math.inf
     """The largest single lie, c_max."""
-    lies: FewLies | None = None
+    lies: FewLies | CountedLies | None = None
     """The number of lies it allows for, where they are counted."""
     condition: str = ""
     """What else it supposes, as a clause."""

@@ -1,7 +1,9 @@
 """What a player maximises: among candidates, and anywhere on a continuous domain by local search."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
@@ -13,6 +15,9 @@ from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Bools, Floats
 from unbribable.model.expected import Expected
 from unbribable.model.kernels import Kernel
+
+if TYPE_CHECKING:
+    from unbribable.decision.choice import Choice
 
 N_STARTS = 10
 """Candidates from which a local search starts, and as many random points; fewer for d < 3."""
@@ -34,6 +39,10 @@ class Rule:
     """The candidates to choose among, (n,); all if None."""
     floors: Callable[[], Sequence[tuple[Believer, float]]] = tuple
     """Off the candidates: whose upper bounds (alpha = 1) must reach what; asked for when needed."""
+    values: Floats | None = None
+    """The rule at the candidates, (n,), where it is none of the player's bound alone."""
+    surface: "Callable[[Choice], Landscape] | None" = None
+    """The same anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +63,45 @@ class Play:
     """Where the local search from the candidates ended, if that is better."""
 
 
+class Landscape(ABC):
+    """Abstract. A rule at any point, to be climbed."""
+
+    @property
+    @abstractmethod
+    def kernel(self) -> Kernel:
+        """Of the beliefs."""
+
+    @abstractmethod
+    def values(self, U: Floats) -> Floats:
+        """The rule at points U, (k, d); -inf where a floor is not reached."""
+
+    @abstractmethod
+    def value_and_gradient(self, u: Floats) -> tuple[float, Floats]:
+        """The rule at one point without the floors, and the gradient of the bound that is least."""
+
+    @property
+    @abstractmethod
+    def m(self) -> int:
+        """Number of distinct points read."""
+
+    @property
+    def has_floors(self) -> bool:
+        """Whether there are points where the rule may not go."""
+        return False
+
+    @property
+    def n_evaluations(self) -> int:
+        """How many evaluations all searches together can afford, given the number of points read."""
+        return int(np.clip(_COST / max(1, self.m) ** 2, 10, 400))
+
+    @property
+    def n_random(self) -> int:
+        """How many random points can be looked at."""
+        return int(np.clip(4 * _COST / max(1, self.m) ** 2, 16, 2048))
+
+
 @dataclass(frozen=True)
-class Surface:
+class Surface(Landscape):
     """A rule at any point, by the current bounds: valid, known everywhere, not intersected over time."""
 
     bounds: tuple[tuple[Anywhere, float], ...]
@@ -83,23 +129,24 @@ class Surface:
         return min(found, key=lambda one: one[0])
 
     @property
-    def n_evaluations(self) -> int:
-        """How many evaluations all searches together can afford, given the number of points read."""
-        return int(np.clip(_COST / self._m**2, 10, 400))
+    def kernel(self) -> Kernel:
+        """Of the beliefs."""
+        return self.bounds[0][0].kernel
 
     @property
-    def n_random(self) -> int:
-        """How many random points can be looked at."""
-        return int(np.clip(4 * _COST / self._m**2, 16, 2048))
+    def m(self) -> int:
+        """Number of distinct points read."""
+        return max(instance.m for instance, _ in self.bounds)
 
     @property
-    def _m(self) -> int:
-        return max(1, *(instance.m for instance, _ in self.bounds))
+    def has_floors(self) -> bool:
+        """Whether there are points where the rule may not go."""
+        return bool(self.floors)
 
 
 def polished(
     play: Play,
-    surface: Surface,
+    surface: Landscape,
     hopes: Floats,
     candidates: Candidates,
     box: Box,
@@ -122,7 +169,7 @@ def polished(
         stream: Number of the stream of random points.
         avoided: Where it must not end.
     """
-    U, kernel = candidates.coordinates, surface.bounds[0][0].kernel
+    U, kernel = candidates.coordinates, surface.kernel
     width = play.rule.player.now.width_at(play.index)
     order = np.argsort(-hopes, kind="stable")[:128]
     ranked = [play.index, *order[np.isfinite(hopes[order])].tolist()]
@@ -149,7 +196,7 @@ def polished(
     return replace(play, u=ends[top], ucb=float(values[top]))
 
 
-def polish(surface: Surface, box: Box, starts: Floats) -> Floats:
+def polish(surface: Landscape, box: Box, starts: Floats) -> Floats:
     """Where L-BFGS-B ends from the starts, (k, d), all of which keep the floors: points, snapped.
 
     A search that runs into a floor is also taken back on its way, by halves.
@@ -175,7 +222,7 @@ def polish(surface: Surface, box: Box, starts: Floats) -> Floats:
         n_left -= int(found.nfev)
         ends.append(box.snap(np.clip(found.x, 0.0, 1.0)[None, :])[0])
     ways = np.array(ends)
-    if surface.floors:
+    if surface.has_floors:
         shares = 0.5 ** np.arange(8)
         steps = ways[None] - starts[None, : len(ways)]
         ways = (starts[None, : len(ways)] + shares[:, None, None] * steps).reshape(-1, box.d)

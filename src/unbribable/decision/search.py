@@ -12,8 +12,8 @@ import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.best import best, promising, revisited
-from unbribable.decision.instance import Instance
-from unbribable.decision.rule import Play, Rule, Surface, polished
+from unbribable.decision.levels import Believer
+from unbribable.decision.rule import Landscape, Play, Rule, Surface, polished
 from unbribable.model import checks
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
@@ -103,7 +103,7 @@ class Search(ABC):
         """The play, moved off the candidates where that is better."""
         return play
 
-    def grow(self, u: Floats, learner: Instance | None, stream: int) -> bool:
+    def grow(self, u: Floats, learner: Believer | None, stream: int) -> bool:
         """Make u a candidate before it is read; whether there are further candidates now."""
         return False
 
@@ -174,7 +174,9 @@ class BoxSearch(Search):
         if is_revisit or player.posterior.m > M_POLISHED:
             return play
         ahead = choice.ahead(rule.player)
-        hopes = promising(player, rule.alpha, play.index, ahead)
+        hopes = rule.values
+        if hopes is None:
+            hopes = promising(player, rule.alpha, play.index, ahead)
         for other in rule.others:
             hopes = np.minimum(hopes, promising(other.now, 1.0, play.index))
         if rule.among is not None:
@@ -183,7 +185,7 @@ class BoxSearch(Search):
             play, surface(rule, choice), hopes, self.candidates, self._box, choice.stream, ahead.avoided
         )
 
-    def grow(self, u: Floats, learner: Instance | None, stream: int) -> bool:
+    def grow(self, u: Floats, learner: Believer | None, stream: int) -> bool:
         """Make u a candidate, and with it some points round it and round the learner's incumbent.
 
         As many local ones in all as there were Sobol points, and none once readings wait: the points
@@ -237,8 +239,10 @@ class BoxSearch(Search):
         return points
 
 
-def surface(rule: Rule, choice: "Choice") -> Surface:
+def surface(rule: Rule, choice: "Choice") -> Landscape:
     """The rule anywhere."""
+    if rule.surface is not None:
+        return rule.surface(choice)
     bounds = [(rule.player, rule.alpha), *((other, 1.0) for other in rule.others)]
     floors = [(choice.anywhere(judge), floor) for judge, floor in rule.floors() if judge.n_readings]
     return Surface(

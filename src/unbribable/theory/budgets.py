@@ -156,6 +156,34 @@ def _drawn(
     return budgets
 
 
+class QuorumShares(NamedTuple):
+    """Who may fail with what probability where lies are counted; they add up to delta (ours)."""
+
+    hand: float
+    """The honest bounds of one of the 2 n_lies + 1 hands."""
+    every: float
+    """The noise width of all readings."""
+    level: float
+    """Some honest noise exceeds its level."""
+    energy: float
+    """The honest noises of all readings exceed their energy."""
+
+    def total(self, n_lies: int) -> float:
+        """The probability that anything fails, at most."""
+        return n_hands(n_lies) * self.hand + self.every + self.level + self.energy
+
+
+def n_hands(n_lies: int) -> int:
+    """2 n_lies + 1: so many that the lies spoil less than half of them."""
+    return 2 * n_lies + 1
+
+
+def quorum_shares(delta: float, n_lies: int) -> QuorumShares:
+    """A quarter of delta for the hands together, and for each of the other three events (ours)."""
+    quarter = delta / 4.0
+    return QuorumShares(quarter / n_hands(n_lies), quarter, quarter, quarter)
+
+
 def finite_cap(assumptions: Assumptions) -> float:
     """c_max, which bounds what a draw at random lets through only if it is finite.
 

@@ -114,9 +114,9 @@ class Differences:
         the ellipsoid |f - mu|_V bounds |l(f - mu)| by its dual norm sigma(l), and the bias is at most B
         times the norm of l less its weights, `rkhs_bias`. They are the instance's own events. QED
         """
-        if kind == "tight":
-            return noise_width_tight(B, rho, self.sigma, B * self.unlearned)
-        return B * self.unlearned + rho * self.sigma
+        if kind == "paper":
+            return B * self.unlearned + rho * self.sigma
+        return noise_width_tight(B, rho, self.sigma, B * self.unlearned)
 
     def shift(self, indices: Ints, C: float, cap: float) -> Floats:
         """The worst shift of the difference by corruption C, at these candidates: as `shift_exact`."""

@@ -7,12 +7,8 @@ each, hold at any stopping time:
 1. |V^(-1/2) sum_i omega_i noise_i phi(x_i)| <= rho = noise_std sqrt(2 (gain + ln(3/delta))), with
    omega_i = (noise_std / noise_std_i)^2 and V = lam I + sum_i omega_i phi(x_i) phi(x_i)'. Lemma 1's
    noise term is this bound.
-2. |noise_i| <= r_i = noise_std_i sqrt(2 ln(pi^2 i^2 / delta)) for every i. Proof. A sub-Gaussian tail
-   is at most 2 exp(-ln(pi^2 i^2 / delta)), and the sum over i of 2 delta / (pi i)^2 is delta/3. QED
-3. sum_i omega_i noise_i^2 <= E^2, the least over six theta of noise_std^2 (2 ln(18/delta) -
-   t ln(1 - theta)) / theta. Proof. E exp(s noise^2) <= (1 - 2 s noise_std^2)^(-1/2) for sub-Gaussian
-   noise (write the square as a Gaussian integral). With theta = 2 s noise_std^2 this makes
-   exp(s sum noise_i^2) (1 - theta)^(t/2) a supermartingale; Ville at delta/18 for each theta. QED
+2. |noise_i| <= r_i = noise_std_i sqrt(2 ln(pi^2 i^2 / delta)) for every i: `noise_level` at delta/3.
+3. sum_i omega_i noise_i^2 <= E^2 of t readings: `noise_energy` at delta/3.
 
 On these events the truth is a feasible point of the convex program
 
@@ -38,6 +34,7 @@ from scipy.linalg import cholesky, solve_triangular
 from unbribable.extras import needed
 from unbribable.model.checks import Floats, Ints
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.energy import noise_energy, noise_level
 from unbribable.theory.widths import shift_exact
 
 JITTER = 1e-9
@@ -49,7 +46,6 @@ M_EVENT_1 = 500
 M_WHOLE = 1000
 """Distinct points above which the readings are split into parts of half as many."""
 
-_THETAS = np.array([0.05, 0.1, 0.2, 0.4, 0.6, 0.8])
 _ROUNDING = 1e-9
 """Share of sum |p_i y_i| that is taken off a certified bound."""
 
@@ -202,9 +198,8 @@ class Program:
         self.y: Floats = y / scale
         self.B, self.c_max = assumptions.B / scale, assumptions.c_max / scale
         self.omega: Floats = (assumed / stds) ** 2
-        self.r: Floats = stds * np.sqrt(2.0 * np.log(np.pi**2 * number.astype(float) ** 2 / delta))
-        energies = (2.0 * math.log(18.0 / delta) - n_told * np.log1p(-_THETAS)) / _THETAS
-        self.E = assumed * math.sqrt(float(energies.min()))
+        self.r: Floats = stds * noise_level(1.0, number.astype(float), delta / 3.0)
+        self.E = math.sqrt(noise_energy(assumed, n_told, delta / 3.0))
         K = assumptions.kernel(points, points)
         K[np.diag_indices(m)] += JITTER
         self.L: Floats = cholesky(K, lower=True)

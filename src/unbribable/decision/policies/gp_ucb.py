@@ -36,7 +36,7 @@ class OneInstance(Policy):
             assumptions = replace(assumptions, c_max=lies.cap)
             clipped = assumptions.delta / 2 if lies.is_clipped else 0.0
             self.parameters["n_lies"] = lies.n_lies
-        super().__init__(assumptions, options)
+        super().__init__(assumptions, options, takes_energy=not self._C)
         self.budgets = {"main": Budget(self._C or 0.0, assumptions.delta - clipped, clipped=clipped)}
 
     def plays(self, choice: Choice) -> list[Play]:

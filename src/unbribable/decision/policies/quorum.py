@@ -1,0 +1,279 @@
+"""Counted lies: at most n_lies readings are lies, of any size, from any adversary (ours)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from unbribable.decision.ahead import NOTHING, Ahead
+from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.choice import Choice
+from unbribable.decision.instance import Instance
+from unbribable.decision.levels import Believer
+from unbribable.decision.options import Options, OptionWords
+from unbribable.decision.policy import Policy
+from unbribable.decision.proposal import Reading
+from unbribable.decision.proven.counted import Counted, CountedLies, kth_smallest
+from unbribable.decision.recommend import Guarantee, threat_of
+from unbribable.decision.rule import Landscape, Play, Rule
+from unbribable.model import checks
+from unbribable.model.belief import Slope
+from unbribable.model.box import Box
+from unbribable.model.checks import Bools, Floats
+from unbribable.model.domain import Grid
+from unbribable.model.elsewhere import Elsewhere
+from unbribable.model.expected import Expected
+from unbribable.model.kernels import Kernel
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.budgets import Budget, n_hands, quorum_shares
+
+KAPPA = 3.0
+"""A hand gets a reading only if its sd there is at least the largest one's over this."""
+
+
+class Quorum(Policy):
+    """Holds changing state: the hands, "all", and what follows from them; see QuorumGPUCB."""
+
+    holds_all = "all"
+
+    def __init__(self, assumptions: Assumptions, options: Options, n_lies: int) -> None:
+        super().__init__(assumptions, options, takes_energy=True)
+        self.n_lies = checks.integer("n_lies", n_lies, at_least=0)
+        self._shares = quorum_shares(assumptions.delta, self.n_lies)
+        self._labels = tuple(f"hand-{g + 1}" for g in range(n_hands(self.n_lies)))
+        # A round's own hand is fixed with its point; whoever else brings a reading, its hand is drawn.
+        self.draws = tuple((label, 1.0 / len(self._labels)) for label in self._labels)
+        hands = {label: Budget(0.0, self._shares.hand) for label in self._labels}
+        self.budgets = {**hands, "all": Budget(0.0, self._shares.every)}
+        self.parameters = {"n_lies": self.n_lies}
+
+    def options_of(self, label: str) -> Options:
+        """The energy form is for honest readings alone, which those of all are not."""
+        is_energy = self.options.noise == "energy"
+        return replace(self.options, noise="tight") if label == "all" and is_energy else self.options
+
+    def begin(self, instances: Mapping[str, Instance], n: int) -> None:
+        super().begin(instances, n)
+        self.hands = tuple(instances[label] for label in self._labels)
+        self._every = instances["all"]
+        self.counted = Counted(
+            self.hands,
+            self._every,
+            n_lies=self.n_lies,
+            assumptions=self.assumptions,
+            level_delta=self._shares.level,
+        )
+
+    # --- playing -------------------------------------------------------------------------------
+
+    def plays(self, choice: Choice) -> list[Play]:
+        """argmax u among the candidates that the bounds do not rule out."""
+        upper, ahead = self.upper(choice)
+        among = self.candidates()
+        index = int(np.argmax(ahead.allowed(upper, among)))
+        hand = self.hands[self._binding(self._uppers(choice)[:, index], self._sigmas(index))]
+        rule = Rule(hand, among=among, values=upper, surface=lambda choice: QuorumSurface(self, choice))
+        return [Play(1.0, hand.label, rule, index, float(upper[index]))]
+
+    def candidates(self) -> Bools | None:
+        """Those whose upper bound reaches the largest lower one; None: all, or none are left."""
+        counted = self.counted
+        is_left = counted.ucb_bar >= counted.lcb_bar.max() - self.assumptions.tolerance
+        return None if counted.is_refuted or is_left.all() or not is_left.any() else is_left
+
+    def upper(self, choice: Choice) -> tuple[Floats, Ahead]:
+        """u at the candidates, (n,), with what the choice reckons with besides the readings."""
+        counted, ahead = self.counted, choice.ahead(self._every)
+        if ahead is NOTHING or ahead.expected is None:
+            return counted.upper, ahead
+        hands = kth_smallest(self._uppers(choice), self.n_lies)
+        shrunk = counted.mu + ahead.shrink * (counted.upper - counted.mu)
+        return np.minimum(np.minimum(counted.upper, hands), shrunk), ahead
+
+    def expected(self, choice: Choice) -> list[Expected | None]:
+        """The queries that are pending in each hand."""
+        pending = [
+            [query.u for query in choice.asked if query.instance == label] for label in self._labels
+        ]
+        return [
+            Expected(hand.posterior, np.array(points)) if points else None
+            for hand, points in zip(self.hands, pending, strict=True)
+        ]
+
+    def _uppers(self, choice: Choice) -> Floats:
+        """U_g at the candidates, (n_hands, n), with the queries that are pending in each hand."""
+        U = self.counted.U
+        if not choice.asked:
+            return U
+        U = U.copy()
+        for g, (hand, expected) in enumerate(zip(self.hands, self.expected(choice), strict=True)):
+            if expected is not None:
+                now, shrink = hand.now, expected.shrink_of_candidates()
+                U[g] = now.mu + shrink * now.noise
+                if now.energy is not None:
+                    U[g] = np.minimum(U[g], now.energy.widened(shrink))
+        return U
+
+    def _sigmas(self, index: int) -> Floats:
+        return np.array([hand.sigma[index] for hand in self.hands])
+
+    def _binding(self, uppers: Floats, sigmas: Floats) -> int:
+        """The hand whose upper bound is u at a point, or the one that knows least of it.
+
+        Of equal bounds those of hands with more readings count as smaller: few hands learn sooner.
+        """
+        n_readings = [-hand.n_readings for hand in self.hands]
+        g = int(np.lexsort((n_readings, uppers))[self.n_lies])
+        return g if KAPPA * sigmas[g] >= sigmas.max() else int(np.argmax(sigmas))
+
+    def dealt(self, play: Play, choice: Choice) -> Play:
+        """Off the candidates the hand is that whose bound is u there."""
+        if play.u is None:
+            return play
+        views = [choice.anywhere(hand) for hand in self.hands]
+        uppers = np.array([view.ucb(play.u[None, :], 1.0)[0] for view in views])
+        sigmas = np.array([view.describe(play.u)[1] for view in views])
+        hand = self.hands[self._binding(uppers, sigmas)]
+        return replace(play, learner=hand.label, rule=replace(play.rule, player=hand))
+
+    # --- learning ------------------------------------------------------------------------------
+
+    def learner_of(self, drawn: str) -> str | None:
+        return drawn
+
+    def deal(self, reading: Reading, index: int) -> Reading:
+        """To the binding hand, too, if a user chose the point; else whoever can delay a reading could
+        choose its hand."""
+        if reading.chosen_by != "user":
+            return reading
+        g = self._binding(self.counted.U[:, index], self._sigmas(index))
+        return replace(reading, learner=self._labels[g])
+
+    def learners(self, label: str | None) -> tuple[Instance, ...]:
+        assert label is not None
+        return (self.instances[label], self._every)
+
+    def heard(self, reading: Reading, label: str) -> float:
+        if label == "all":
+            return reading.y
+        return self.counted.heard(reading.t, reading.y, self._quality(reading))
+
+    def learned(self, reading: Reading, index: int) -> None:
+        hand = self._labels.index(reading.learner or "")
+        self.counted.add(index, reading.y, reading.t, self._quality(reading), hand)
+
+    def _quality(self, reading: Reading) -> float:
+        return math.sqrt(reading.lam / self.assumptions.lam)
+
+    def guide(self, learner: str | None) -> Believer | None:
+        return self.counted
+
+    def after(self, labels: Sequence[str], t: int) -> None:
+        self.counted.look_at([self._labels.index(label) for label in labels if label != "all"])
+        self.counted.conclude()
+
+    def grown(self, n: int) -> None:
+        self.counted.extend()
+
+    def is_refuted(self) -> bool:
+        return self.counted.is_refuted
+
+    def lcb_of(self, reading: Reading, i: int) -> float | None:
+        return float(self.counted.lcb_bar[i])
+
+    # --- trusting ------------------------------------------------------------------------------
+
+    def trust(self, threat: str | None, C: float | None) -> Guarantee:
+        threat = threat_of(threat, "strong")
+        if C is not None:
+            raise ValueError(f"C must be left out, lies are counted here, got C={C}")
+        probability = 1.0 - self.assumptions.delta
+        lies = CountedLies(self.n_lies)
+        return Guarantee(threat, ("quorum",), probability, lies.words, math.inf, lies=lies)
+
+    def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
+        return True
+
+    def named(self, label: str) -> Believer:
+        return self.counted if label == "quorum" else self.instances[label]
+
+
+class QuorumSurface(Landscape):
+    """u at any point: by the hands, by those without a found lie, and by the posterior of all readings.
+
+    Args:
+        policy: With the current bounds.
+        choice: What is pending.
+    """
+
+    def __init__(self, policy: Quorum, choice: Choice) -> None:
+        self._hands = [choice.anywhere(hand) for hand in policy.hands]
+        self._expected = policy.expected(choice)
+        counted = policy.counted
+        self._ranks = [(np.arange(len(self._hands)), counted.n_lies)]
+        others, left = counted.unspoilt
+        if left < counted.n_lies and len(others) > left:
+            self._ranks.append((others, left))
+        self._repair = counted.repair
+        self._noise = counted.now.noise_width
+        self._elsewhere = Elsewhere(counted.posterior)
+
+    @property
+    def kernel(self) -> Kernel:
+        return self._hands[0].kernel
+
+    @property
+    def m(self) -> int:
+        return max(hand.m for hand in self._hands)
+
+    def values(self, U: Floats) -> Floats:
+        uppers = np.array(
+            [hand.ucb(U, 1.0, at) for hand, at in zip(self._hands, self._expected, strict=True)]
+        )
+        found = [kth_smallest(uppers[hands], k) for hands, k in self._ranks]
+        if self._repair is not None:
+            at = self._elsewhere.at(U)
+            found.append(
+                self._repair.pull @ at.columns
+                + self._noise.value(at)
+                + self._repair.above_mean(at.columns)
+            )
+        least: Floats = np.min(found, axis=0)
+        return least
+
+    def value_and_gradient(self, u: Floats) -> tuple[float, Floats]:
+        ups = [
+            hand.ucb_and_gradient(u, 1.0, at)
+            for hand, at in zip(self._hands, self._expected, strict=True)
+        ]
+        uppers = np.array([upper for upper, _ in ups])
+        found = [ups[hands[np.argsort(uppers[hands], kind="stable")[k]]] for hands, k in self._ranks]
+        if self._repair is not None:
+            at = self._elsewhere.at(u[None, :])
+            slope = self._noise.slope(at) + Slope(columns=self._repair.slope(at.columns[:, 0]))
+            gradient = self._elsewhere.gradients(u, at, slope)[2]
+            value = self._repair.pull @ at.columns + self._noise.value(at)
+            value += self._repair.above_mean(at.columns)
+            found.append((float(value[0]), gradient))
+        return min(found, key=lambda one: one[0])
+
+
+class QuorumGPUCB(Algorithm):
+    """GP-UCB by a quorum of hands: at most n_lies readings are lies, of any size (ours)."""
+
+    policy: Quorum
+
+    def __init__(
+        self,
+        domain: Grid | Box,
+        assumptions: Assumptions,
+        *,
+        n_lies: int,
+        seed: Any = None,
+        **options: Unpack[OptionWords],
+    ) -> None:
+        policy = Quorum(assumptions, Options(**{"noise": "energy", **options}), n_lies)
+        self.n_lies = policy.n_lies
+        super().__init__(domain, policy, seed)

@@ -1,0 +1,1 @@
+"""What follows from theorems: bounds, certificates, counted lies; numbers and conditions."""

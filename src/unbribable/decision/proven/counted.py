@@ -1,0 +1,417 @@
+"""Bounds that hold if at most k readings are lies, of any size: hands, and one posterior of all (ours).
+
+SPEC section 17. Readings are dealt into m = 2k + 1 hands, each with an honest belief of its own,
+
+    u(x) = (k+1)-th smallest of U_1(x) .. U_m(x)        l(x) = (k+1)-th largest of L_1(x) .. L_m(x)
+
+*f lies between l and u everywhere, at all times, with probability 1 - delta.* Proof. A hand's belief
+from honest readings covers f; all m do so with probability 1 - delta, since points and deals are
+functions of the past and the noise event is one of all times. k lies spoil at most k hands. Of the k + 1
+smallest upper bounds one is of an unspoilt hand. QED   Intersecting over time is free.
+
+*Found lies.* With valid bounds and |noise_i| <= r_i (`noise_level`), every honest reading lies in
+[a_i, b_i] = [l(x_i) - r_i, u(x_i) + r_i]. One outside is a lie for certain. It is set to the middle, and
+moves a mean by at most |weight_i| (b_i - a_i) / 2 then. So a hand is repaired at that price, and with F
+found the (k-F+1)-th smallest over all hands, repaired, is valid; so is that over the hands without one.
+
+*One posterior of all readings.* The k - F lies that are not found are within [a_i, b_i] too. So f is at
+most mu + noise width + price of the found + the k - F largest p_i, where p_i = weight_i (b_i - y_i) if
+weight_i > 0, else |weight_i| (y_i - a_i). Proof. The honest mean is mu - sum weight_i (y_i - h_i) with
+h_i in [a_i, b_i], and h_i = y_i but at the lies. QED
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unbribable.model.checks import Floats, Ints
+from unbribable.model.posterior import Posterior
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.energy import noise_level
+
+if TYPE_CHECKING:
+    from unbribable.decision.instance import Instance
+    from unbribable.decision.intervals import Intervals
+    from unbribable.theory.differences import Source
+
+N_ROUNDS = 3
+"""How often bounds and found lies are worked out from each other, at most."""
+
+GAIN = 1e-3
+"""The gain in a bound, as a share of B0, that is worth another round of that."""
+
+
+@dataclass(frozen=True)
+class CountedLies:
+    """At most n_lies of all readings are lies, of any size."""
+
+    n_lies: int
+
+    @property
+    def words(self) -> str:
+        """Who is allowed for, as the middle of a sentence."""
+        which = "1 reading" if self.n_lies == 1 else f"{self.n_lies} readings"
+        return f"against any adversary, weak or strong, who corrupts at most {which} by any amount"
+
+    @property
+    def supposed(self) -> str:
+        """The same as a short clause without "if"."""
+        return f"at most {self.n_lies} of the readings {'is a lie' if self.n_lies == 1 else 'are lies'}"
+
+
+class Counted:
+    """Holds changing state: bounds for at most n_lies lies of any size.
+
+    Args:
+        hands: The instances among which the readings are dealt.
+        every: The instance that learns all of them, whose own bounds trust every reading.
+        n_lies: Lies at most.
+        assumptions: What the bounds rest on.
+        level_delta: With which some honest noise may exceed its level.
+
+    Attributes:
+        upper: Upper bound by the readings now, (n,): not cut at B0, not intersected over time.
+        ucb_bar: Running minimum of it, at most B0, (n,).
+        lcb_bar: Running maximum of the lower bound, at least -B0, (n,).
+        found: Which readings are lies for certain, by their place in the order of telling, ascending.
+        mu: Mean of all readings, found lies repaired, (n,).
+        repair: What is known of their honest mean; None before the first reading.
+        is_refuted: Whether there must be more lies than n_lies, or an assumption is false.
+    """
+
+    label = "quorum"
+    C = np.inf
+    """The corruption it allows for: any, in so few readings."""
+
+    def __init__(
+        self,
+        hands: Sequence["Instance"],
+        every: "Instance",
+        *,
+        n_lies: int,
+        assumptions: Assumptions,
+        level_delta: float,
+    ) -> None:
+        self._hands = tuple(hands)
+        self._every = every
+        self.n_lies = n_lies
+        self._assumptions = assumptions
+        self._level_delta = level_delta
+        self._index: list[int] = []
+        self._y: list[float] = []
+        self._t: list[int] = []
+        self._quality: list[float] = []
+        self._hand: list[int] = []
+        B0, n = assumptions.B0, len(every.mu)
+        self.found: Ints = np.zeros(0, np.intp)
+        self.is_refuted = False
+        self.ucb_bar: Floats = np.full(n, B0)
+        self.lcb_bar: Floats = np.full(n, -B0)
+        self.U, self.L = np.empty((2, len(self._hands), n))
+        self.look_at(range(len(self._hands)))
+        self.upper: Floats = kth_smallest(self.U, n_lies)
+        self.mu: Floats = np.zeros(n)
+        self.repair: Repair | None = None
+
+    # --- as somebody whose bounds are trusted ------------------------------------------------------
+
+    @property
+    def n_readings(self) -> int:
+        """How many readings it holds."""
+        return self._every.n_readings
+
+    @property
+    def now(self) -> "Intervals":
+        """Of the posterior of all readings."""
+        return self._every.now
+
+    @property
+    def posterior(self) -> Posterior:
+        """Of all readings, as they were told."""
+        return self._every.posterior
+
+    @property
+    def width(self) -> Floats:
+        """From the mean, found lies repaired, to the upper bound, (n,)."""
+        return self.upper - self.mu
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are readings that the bounds do not rest on yet."""
+        return self._every.is_behind
+
+    def source(self, rec: int) -> "Source | None":
+        """None: differences are bounded by leaving readings out."""
+        return None
+
+    @property
+    def unspoilt(self) -> tuple[Ints, int]:
+        """The hands without a found lie, and how many of them the others can spoil."""
+        hands = np.delete(np.arange(len(self._hands)), np.unique(np.array(self._hand)[self.found]))
+        return hands, self.n_lies - len(self.found)
+
+    # --- learning ------------------------------------------------------------------------------------
+
+    def level(self, t: int, quality: float = 1.0) -> float:
+        """r_t, which the noise of the reading of round t does not exceed."""
+        return quality * float(noise_level(self._assumptions.noise_std, t, self._level_delta))
+
+    def heard(self, t: int, y: float, quality: float) -> float:
+        """The value that a hand is told in place of y: cut where no honest reading is beyond."""
+        limit = self._assumptions.B0 + self.level(t, quality)
+        return min(max(y, -limit), limit)
+
+    def add(self, index: int, y: float, t: int, quality: float, hand: int) -> None:
+        """Take down a reading that a hand and `every` have learned.
+
+        Args:
+            index: The candidate read.
+            y: As told.
+            t: The round.
+            quality: Its noise_std over the assumed one.
+            hand: Who got it.
+        """
+        self._index.append(index)
+        self._y.append(y)
+        self._t.append(t)
+        self._quality.append(quality)
+        self._hand.append(hand)
+
+    def extend(self) -> None:
+        """Take in further candidates, which hands and `every` have: they start from the current bounds."""
+        n, n_old = len(self._every.mu), len(self.ucb_bar)
+        B0 = self._assumptions.B0
+        self.ucb_bar = np.concatenate([self.ucb_bar, np.full(n - n_old, B0)])
+        self.lcb_bar = np.concatenate([self.lcb_bar, np.full(n - n_old, -B0)])
+        self.U, self.L = np.empty((2, len(self._hands), n))
+        self.look_at(range(len(self._hands)))
+        if not self.is_behind:
+            self.conclude()
+        else:
+            self.upper = kth_smallest(self.U, self.n_lies)
+
+    def look_at(self, hands: Sequence[int]) -> None:
+        """Take the current bounds of these hands, which are never wider than before any reading."""
+        for g in hands:
+            now = self._hands[g].now
+            first = now.first_width(now.posterior.X)
+            self.U[g], self.L[g] = np.minimum(now.ucb, first), np.maximum(now.lcb, -first)
+
+    def conclude(self) -> None:
+        """Intersect the bounds with what the readings say now."""
+        k = self.n_lies
+        self.upper = kth_smallest(self.U, k)
+        bars = [(hand.ucb_bar, hand.lcb_bar) for hand in self._hands]
+        upper, lower = np.array(bars).swapaxes(0, 1)
+        self._intersect(kth_smallest(upper, k), kth_largest(lower, k))
+        if not self._index:
+            return
+        told = Told(
+            np.array(self._index),
+            np.array(self._y),
+            self._levels(),
+            np.array(self._quality),
+            np.array(self._hand),
+        )
+        for _ in range(N_ROUNDS):
+            before = float((self.ucb_bar - self.lcb_bar).sum())
+            self._find(told)
+            if len(self.found) > k:
+                self.is_refuted = True
+                return
+            self._repair(told)
+            self._bound_by_all(told)
+            if before - float((self.ucb_bar - self.lcb_bar).sum()) < GAIN * self._assumptions.B0:
+                break
+        tolerance = self._assumptions.tolerance
+        self.is_refuted = self.is_refuted or bool((self.lcb_bar > self.ucb_bar + tolerance).any())
+
+    def _levels(self) -> Floats:
+        levels: Floats = noise_level(self._assumptions.noise_std, np.array(self._t), self._level_delta)
+        return levels * np.array(self._quality)
+
+    def _intersect(self, upper: Floats, lower: Floats) -> None:
+        np.minimum(self.ucb_bar, upper, out=self.ucb_bar)
+        np.maximum(self.lcb_bar, lower, out=self.lcb_bar)
+
+    def _find(self, told: "Told") -> None:
+        """Which readings are outside what the bounds leave to honest ones; once found, always."""
+        told.allow(self.lcb_bar, self.ucb_bar)
+        tolerance = self._assumptions.tolerance
+        is_out = (told.y < told.low - tolerance) | (told.y > told.high + tolerance)
+        is_out[self.found] = True
+        self.found = np.flatnonzero(is_out)
+
+    def _repair(self, told: "Told") -> None:
+        """The bounds over all hands, those with a found lie repaired, and over those without one."""
+        found = self.found
+        if not len(found):
+            return
+        left = self.n_lies - len(found)
+        hands = np.unique(told.hand[found])
+        U, L = self.U.copy(), self.L.copy()
+        for g in hands.tolist():
+            mu, width = self._repaired(g, told)
+            U[g], L[g] = mu + width, mu - width
+        upper, lower = kth_smallest(U, left), kth_largest(L, left)
+        others, _ = self.unspoilt
+        if len(others) > left:
+            upper = np.minimum(upper, kth_smallest(U[others], left))
+            lower = np.maximum(lower, kth_largest(L[others], left))
+        self.upper = np.minimum(self.upper, upper)
+        self._intersect(upper, lower)
+
+    def _repaired(self, g: int, told: "Told") -> tuple[Floats, Floats]:
+        """Mean and width of a hand, its found readings set to the middle of what is left to them."""
+        now = self._hands[g].now
+        p, mine = now.posterior, told.hand == g
+        heard = [
+            self.heard(t, y, quality)
+            for t, y, quality, h in zip(self._t, self._y, self._quality, self._hand, strict=True)
+            if h == g
+        ]
+        y = np.array(heard)
+        place = np.flatnonzero(mine)
+        is_found = np.isin(place, self.found)
+        y[is_found] = told.middle[place[is_found]]
+        row = np.array([p.tally.row[i] for i in told.index[mine].tolist()])
+        lam = p.lam * told.quality[mine] ** 2
+        mu = p.times(np.bincount(row, y / lam, p.m))
+        price = np.bincount(row[is_found], (told.half[place] / lam)[is_found], p.m)
+        rows = np.flatnonzero(price)
+        R = p.times(np.eye(p.m)[rows])
+        return mu, now.noise + price[rows] @ np.abs(R)
+
+    def _bound_by_all(self, told: "Told") -> None:
+        """The bounds by one posterior of all readings, see the head of this file."""
+        now = self._every.now
+        p = now.posterior
+        row = np.array([p.tally.row[i] for i in told.index.tolist()])
+        weight = 1.0 / (p.lam * told.quality**2)
+        y, is_left = told.y.copy(), np.ones(len(row), np.bool_)
+        y[self.found] = told.middle[self.found]
+        is_left[self.found] = False
+        left = self.n_lies - len(self.found)
+        above, below = (
+            largest_by_row(row[is_left], np.maximum(gap * weight, 0.0)[is_left], p.m, left)
+            for gap in (told.high - y, y - told.low)
+        )
+        half = (told.half * weight)[self.found]
+        price = np.bincount(row[self.found], half, p.m).astype(np.float64, copy=False)
+        self.repair = Repair(np.bincount(row, y * weight, p.m), price, above, below)
+        R = p.columns(slice(None), changes_nothing=True)
+        self.mu = self.repair.pull @ R
+        upper = self.mu + now.noise + self.repair.above_mean(R)
+        self.upper = np.minimum(self.upper, upper)
+        self._intersect(upper, self.mu - now.noise - self.repair.below_mean(R))
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """What is known of the honest mean of all readings, given their covariances R with some points."""
+
+    pull: Floats
+    """Of each point read, on the mean: its values with found lies set to the middle, (m,)."""
+    price: Floats
+    """Of each point read: by how much its found lies may have been set wrong, (m,)."""
+    above: Floats
+    """How far honest values may be above what was told: the largest of each point, falling, (k, m)."""
+    below: Floats
+    """How far they may be below it, likewise."""
+
+    def above_mean(self, R: Floats) -> Floats:
+        """By how much the honest mean is above `pull @ R`, at most, at each column of R."""
+        return self.price @ np.abs(R) + worst(R, self.above, self.below)
+
+    def below_mean(self, R: Floats) -> Floats:
+        """By how much it is below, at most."""
+        return self.price @ np.abs(R) + worst(R, self.below, self.above)
+
+    def slope(self, column: Floats) -> Floats:
+        """Derivative of `pull @ R + above_mean(R)` in one column of R, (m,)."""
+        side = np.where(column > 0.0, self.above, -self.below)  # (k, m)
+        values = (side * column).ravel()
+        chosen = np.argsort(-values, kind="stable")[: len(self.above)]
+        push = np.bincount(chosen % len(column), side.ravel()[chosen], len(column))
+        slope: Floats = self.pull + self.price * np.sign(column) + push
+        return slope
+
+
+class Told:
+    """The readings told so far, and what valid bounds leave to the honest ones.
+
+    Attributes:
+        index: Which candidate, (t,).
+        y: As told, (t,).
+        level: r_i, (t,).
+        quality: Their noise_std over the assumed one, (t,).
+        hand: Who got them, (t,).
+    """
+
+    def __init__(self, index: Ints, y: Floats, level: Floats, quality: Floats, hand: Ints) -> None:
+        self.index, self.y, self.level, self.quality, self.hand = index, y, level, quality, hand
+
+    def allow(self, lower: Floats, upper: Floats) -> None:
+        """With these bounds at the candidates an honest reading is in [low, high]."""
+        self.low: Floats = lower[self.index] - self.level
+        self.high: Floats = upper[self.index] + self.level
+        self.middle: Floats = 0.5 * (self.low + self.high)
+        self.half: Floats = 0.5 * (self.high - self.low)
+
+
+def kth_smallest(values: Floats, k: int) -> Floats:
+    """The (k+1)-th smallest of each column."""
+    smallest: Floats = np.partition(values, k, axis=0)[k]
+    return smallest
+
+
+def kth_largest(values: Floats, k: int) -> Floats:
+    """The (k+1)-th largest of each column."""
+    largest: Floats = -np.partition(-values, k, axis=0)[k]
+    return largest
+
+
+def largest_by_row(row: Ints, values: Floats, m: int, k: int) -> Floats:
+    """The k largest values of each of m rows, falling, zeros where there are fewer: (k, m)."""
+    order = np.lexsort((-values, row))
+    row, values = row[order], values[order]
+    start = np.searchsorted(row, np.arange(m))
+    rank = np.arange(len(row)) - start[row]
+    is_large = rank < k
+    largest = np.zeros((k, m))
+    largest[rank[is_large], row[is_large]] = values[is_large]
+    return largest
+
+
+def worst(R: Floats, above: Floats, below: Floats) -> Floats:
+    """By how much the mean would be higher with honest values in place of k readings, at most.
+
+    Args:
+        R: Posterior covariance of the points read with the candidates, (m, n).
+        above: How far the honest value may be above what was told, over lam: the k largest of each
+            point read, falling, (k, m).
+        below: The same below.
+    """
+    k = len(above)
+    if not k:
+        return np.zeros(R.shape[1])
+    positive, negative = np.maximum(R, 0.0), np.maximum(-R, 0.0)
+    first = (positive * above[0][:, None] + negative * below[0][:, None]).T
+    if k == 1:
+        largest: Floats = first.max(axis=1)
+        return largest
+    values = [first]
+    for rank in range(1, k):
+        rows = np.flatnonzero((above[rank] > 0.0) | (below[rank] > 0.0))
+        if len(rows):
+            more = positive[rows] * above[rank][rows, None] + negative[rows] * below[rank][rows, None]
+            values.append(more.T)
+    every = np.concatenate(values, axis=1)
+    if every.shape[1] <= k:
+        total: Floats = every.sum(axis=1)
+        return total
+    every.partition(every.shape[1] - k, axis=1)
+    total = every[:, -k:].sum(axis=1)
+    return total
