@@ -216,14 +216,14 @@ class Counted:
             np.array(self._hand),
         )
         for _ in range(N_ROUNDS):
-            before = float((self.ucb_bar - self.lcb_bar).sum())
+            before = self.ucb_bar - self.lcb_bar
             self._find(told)
             if len(self.found) > k:
                 self.is_refuted = True
                 return
             self._repair(told)
             self._bound_by_all(told)
-            if before - float((self.ucb_bar - self.lcb_bar).sum()) < GAIN * self._assumptions.B0:
+            if (before - (self.ucb_bar - self.lcb_bar)).max() < GAIN * self._assumptions.B0:
                 break
         tolerance = self._assumptions.tolerance
         self.is_refuted = self.is_refuted or bool((self.lcb_bar > self.ucb_bar + tolerance).any())
@@ -397,21 +397,18 @@ def worst(R: Floats, above: Floats, below: Floats) -> Floats:
     k = len(above)
     if not k:
         return np.zeros(R.shape[1])
-    positive, negative = np.maximum(R, 0.0), np.maximum(-R, 0.0)
-    first = (positive * above[0][:, None] + negative * below[0][:, None]).T
-    if k == 1:
-        largest: Floats = first.max(axis=1)
-        return largest
-    values = [first]
-    for rank in range(1, k):
-        rows = np.flatnonzero((above[rank] > 0.0) | (below[rank] > 0.0))
-        if len(rows):
-            more = positive[rows] * above[rank][rows, None] + negative[rows] * below[rank][rows, None]
-            values.append(more.T)
-    every = np.concatenate(values, axis=1)
-    if every.shape[1] <= k:
-        total: Floats = every.sum(axis=1)
-        return total
-    every.partition(every.shape[1] - k, axis=1)
-    total = every[:, -k:].sum(axis=1)
+    values: Floats = (R * np.where(R > 0.0, above[0][:, None], -below[0][:, None])).T
+    if values.shape[1] > k:  # where the largest value of a point is too small, so are its others
+        rows = np.argpartition(values, values.shape[1] - k, axis=1)[:, -k:]
+        values = np.take_along_axis(values, rows, axis=1)
+    else:
+        rows = np.broadcast_to(np.arange(len(R)), values.shape)
+    n_deep = max(int(np.count_nonzero(largest.any(axis=1))) for largest in (above, below))
+    if n_deep > 1 and k > 1:
+        chosen = R[rows, np.arange(len(rows))[:, None]]
+        is_up = chosen > 0.0
+        more = [chosen * np.where(is_up, above[r][rows], -below[r][rows]) for r in range(1, n_deep)]
+        values = np.concatenate([values, *more], axis=1)
+        values = np.partition(values, max(values.shape[1] - k, 0), axis=1)[:, -k:]
+    total: Floats = values.sum(axis=1)
     return total
