@@ -1,0 +1,307 @@
+"""What readings say of f at a point if any k of them are lies, of any size, for all k at once (ours).
+
+SPEC section 17. Two events, whatever the lies: the squares of the honest noises of all readings sum to
+at most E^2 (`noise_energy`), and each is at most r_i (`noise_level`). For a set S of readings the others
+leave f an ellipsoid at every fictitious noise eta (`energy_radius2`, y without S). So
+
+    f(x) <= max over S with |S| = k, not refuted, of min over eta of [ mu_S + sqrt(B^2 + E^2/eta - q_S) sigma_S ]
+
+With A = (K + eta I)^-1, a = A y, V = A k(x), and all of S at once,
+
+    mu_S = mu - V_S' A_SS^-1 a_S,   var_S = var + V_S' A_SS^-1 V_S,   q_S = y'a - a_S' A_SS^-1 a_S
+
+S is refuted if a radius has no root, if it leaves f no value at some point read, or if a reading outside
+S is further than r_i from what is left. *Proof.* On the two events the set that holds the lies is never
+refuted, and its ellipsoids hold f. Nothing is said of the order of the readings or of how S was found, so
+one event serves all sets, all k, all x and all times. QED
+The ellipsoid of a larger set contains that of a smaller one. So where there are too many sets, readings
+are put into fewer groups, by any rule, and k groups are left out: that covers every k readings.
+"""
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.model.posterior import DRIFT_TOLERANCE
+from unbribable.model.solve import Factor
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.energy import energy_radius2, fictitious_noises, noise_energy, noise_level
+
+N_SETS = 15_000
+"""Sets that are looked at, at most."""
+
+WORK = 6e7
+"""Multiplications for each fictitious noise, at most; about half a second for all of them."""
+
+N_COARSE = 12
+"""Groups into which readings are put to see whether one of the others must be a lie."""
+
+WORK_COARSE = 3e8
+"""Multiplications for each fictitious noise in one such look, at most."""
+
+N_CHECKED = 16
+"""Sets that are checked against every reading at once, the worst ones first."""
+
+N_READINGS = 2000
+"""Readings beyond which nothing is said: a matrix of them is inverted for each fictitious noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """All readings at one fictitious noise."""
+
+    eta: float
+    A: Floats
+    a: Floats
+    q: float
+
+
+class LeftOut:
+    """What readings say of f wherever k of them are left out.
+
+    Args:
+        points: Of the readings, as the kernel sees them, (t, d).
+        y: The readings, (t,).
+        quality: Their noise_std over the assumed one, (t,).
+        number: Which of all readings told each is, from 1; the number of all where they have no order, (t,).
+        assumptions: What the bounds rest on.
+        delta: With which each of the two events may fail.
+    """
+
+    def __init__(
+        self,
+        points: Floats,
+        y: Floats,
+        quality: Floats,
+        number: Ints,
+        assumptions: Assumptions,
+        *,
+        energy_delta: float,
+        level_delta: float,
+    ) -> None:
+        self._points = points
+        self._y = y
+        self._quality = quality
+        self._assumptions = assumptions
+        self.n = len(y)
+        self._energy = noise_energy(assumptions.noise_std, self.n, energy_delta)
+        self._levels: Floats = quality * noise_level(
+            assumptions.noise_std, number.astype(np.float64), level_delta
+        )
+        self._certain: dict[int, tuple[int, ...] | None] = {}
+
+    def certain(self, k: int) -> tuple[int, ...] | None:
+        """The readings that are lies if at most k are, by their place; None: there must be more than k.
+
+        A reading is one if every set of k readings without it is refuted, found one after the other.
+        """
+        if k not in self._certain:
+            self._certain[k] = self._find_certain(k)
+        return self._certain[k]
+
+    def interval(self, u: Floats, k: int) -> tuple[float, float] | None:
+        """What f can be at u, (d,), if at most k readings are lies; None: there must be more than k."""
+        B0 = self._assumptions.B0
+        if self.n > N_READINGS:
+            return -B0, B0
+        certain = self.certain(k)
+        if certain is None:
+            return None
+        rest, k = self._without(certain), k - len(certain)
+        if k >= rest.n:
+            return -B0, B0
+        sets = rest._sets(u, k)
+        if sets is None:
+            return -B0, B0
+        upper, lower, is_left = rest._bounds(u, sets)
+        highest = rest._worst(sets, upper, is_left)
+        lowest = rest._worst(sets, -lower, is_left)
+        if highest is None or lowest is None:
+            return None
+        return max(-lowest, -B0), min(highest, B0)
+
+    # --- inside --------------------------------------------------------------------------------
+
+    @cached_property
+    def _K(self) -> Floats:
+        K: Floats = self._assumptions.kernel(self._points, self._points)
+        return K
+
+    @cached_property
+    def _forms(self) -> list[_Form]:
+        forms = []
+        for eta in fictitious_noises(self._assumptions):
+            A = Factor(self._K + np.diag(eta * self._quality**2)).inverse()
+            a = A @ self._y
+            forms.append(_Form(eta, A, a, float(self._y @ a)))
+        return forms
+
+    def _find_certain(self, k: int) -> tuple[int, ...] | None:
+        place, found = np.arange(self.n), []
+        while len(place) > k - len(found):
+            rest = self._without(found)
+            place, left = np.delete(np.arange(self.n), found), k - len(found)
+            if not left:
+                return tuple(sorted(found)) if rest._is_possible(np.zeros((1, 0), np.intp)) else None
+            first = int(np.argmax(rest._surprise))
+            others = np.delete(np.arange(rest.n), first)
+            m = min(N_COARSE, len(others))
+            while m > left and math.comb(m, left) * (left * math.ceil(len(others) / m)) ** 3 > WORK_COARSE:
+                m -= 1
+            groups = [others[g::m].tolist() for g in range(m)]
+            if m <= left or rest._is_possible(_unions(groups, left)):
+                break
+            found.append(int(place[first]))
+        return tuple(sorted(found))
+
+    def _without(self, found: Sequence[int]) -> "LeftOut":
+        """The same readings but these, with the energy and the levels of all."""
+        if not found:
+            return self
+        other = copy.copy(self)
+        for name in ("_K", "_forms"):
+            vars(other).pop(name, None)
+        other._points, other._y, other._quality, other._levels = (
+            np.delete(rows, found, axis=0)
+            for rows in (self._points, self._y, self._quality, self._levels)
+        )
+        other.n = len(other._y)
+        return other
+
+    @property
+    def _surprise(self) -> Floats:
+        """By how much q falls without each reading, the largest of all fictitious noises, (t,)."""
+        falls = [form.a**2 / np.diag(form.A) for form in self._forms]
+        surprise: Floats = np.max(falls, axis=0)
+        return surprise
+
+    def _is_possible(self, sets: Ints) -> bool:
+        """Whether some set is not refuted by a radius."""
+        is_left = np.ones(len(sets), np.bool_)
+        for form in self._forms:
+            solved, part = _solved(form.A, form.a[:, None], sets)
+            is_left &= self._factor(form, np.einsum("si,si->s", part[..., 0], solved[..., 0]))[1]
+        return bool(is_left.any())
+
+    def _sets(self, u: Floats, k: int) -> Ints | None:
+        """Sets of readings that cover every k of them: (n_sets, size), -1 where one is smaller.
+
+        None where even few groups are too much work: then nothing is said.
+        """
+        if math.comb(self.n, k) <= N_SETS:
+            return np.array(list(combinations(range(self.n), k)), np.intp).reshape(math.comb(self.n, k), k)
+        m = self.n - 1
+        while m > k and (math.comb(m, k) > N_SETS or math.comb(m, k) * self._size(m, k) ** 3 > WORK):
+            m -= 1
+        if m == k:
+            return None
+        order = np.argsort(-self._influence(u), kind="stable")
+        n_single = m // 2
+        groups = [[int(i)] for i in order[:n_single]]
+        groups += [order[n_single + g :: m - n_single].tolist() for g in range(m - n_single)]
+        return _unions(groups, k)
+
+    def _size(self, m: int, k: int) -> int:
+        """How many readings are left out with k of m groups, at most."""
+        n_single = m // 2
+        return k * math.ceil((self.n - n_single) / (m - n_single))
+
+    def _influence(self, u: Floats) -> Floats:
+        """By how much the interval at u grows without each reading: a guess which matter, (t,)."""
+        upper, lower, _ = self._bounds(u, np.arange(self.n)[:, None])
+        influence: Floats = np.nan_to_num(upper - lower, nan=np.inf)
+        return influence
+
+    def _bounds(self, u: Floats, sets: Ints) -> tuple[Floats, Floats, Bools]:
+        """Upper and lower bounds at u without each set, and whether the set is not refuted by a radius."""
+        kernel = self._assumptions.kernel
+        k_u = kernel(self._points, u[None, :])[:, 0]
+        k_uu = float(kernel.diag(u[None, :])[0])
+        upper, lower = np.full(len(sets), np.inf), np.full(len(sets), -np.inf)
+        is_left = np.ones(len(sets), np.bool_)
+        for form in self._forms:
+            V = form.A @ k_u
+            right = np.stack([form.a, V], axis=1)
+            solved, part = _solved(form.A, right, sets)
+            aa = np.einsum("si,si->s", part[..., 0], solved[..., 0])
+            av = np.einsum("si,si->s", part[..., 0], solved[..., 1])
+            vv = np.einsum("si,si->s", part[..., 1], solved[..., 1])
+            factor, is_fine = self._factor(form, aa)
+            is_left &= is_fine
+            mu = float(k_u @ form.a) - av
+            width = factor * np.sqrt(np.maximum(k_uu - float(k_u @ V) + vv, 0.0) + self._slack(k_uu))
+            upper, lower = np.minimum(upper, mu + width), np.maximum(lower, mu - width)
+        return upper, lower, is_left
+
+    def _factor(self, form: _Form, aa: Floats) -> tuple[Floats, Bools]:
+        """The factor of sigma without each set, given a_S' A_SS^-1 a_S, and whether there is one."""
+        q = (form.q - aa) * (1.0 - DRIFT_TOLERANCE)
+        radius2 = energy_radius2(self._assumptions.B, self._energy, form.eta, q)
+        return np.sqrt(np.maximum(radius2, 0.0)), radius2 >= 0.0
+
+    @staticmethod
+    def _slack(k_uu: float | Floats) -> float | Floats:
+        return DRIFT_TOLERANCE * k_uu
+
+    def _worst(self, sets: Ints, values: Floats, is_left: Bools) -> float | None:
+        """The largest value of a set that no reading refutes."""
+        order = np.argsort(np.where(is_left, -values, np.inf), kind="stable")[: int(is_left.sum())]
+        for start in range(0, len(order), N_CHECKED):
+            part = order[start : start + N_CHECKED]
+            fine = part[self._is_consistent(sets[part])]
+            if len(fine):
+                return float(values[fine[0]])
+        return None
+
+    def _is_consistent(self, sets: Ints) -> Bools:
+        """Whether a set leaves f a value at every point read, in reach of every reading outside of it."""
+        B0 = self._assumptions.B0
+        diag = np.diag(self._K)
+        upper, lower = np.full((len(sets), self.n), B0), np.full((len(sets), self.n), -B0)
+        for form in self._forms:
+            V = form.A @ self._K
+            right = np.concatenate([form.a[:, None], V], axis=1)
+            solved, part = _solved(form.A, right, sets)
+            factor, _ = self._factor(form, np.einsum("si,si->s", part[..., 0], solved[..., 0]))
+            mu = self._K @ form.a - np.einsum("si,six->sx", part[..., 0], solved[..., 1:])
+            var = diag - np.einsum("ix,ix->x", self._K, V)
+            var = var + np.einsum("six,six->sx", part[..., 1:], solved[..., 1:])
+            width = factor[:, None] * np.sqrt(np.maximum(var, 0.0) + self._slack(diag))
+            upper, lower = np.minimum(upper, mu + width), np.maximum(lower, mu - width)
+        tolerance = self._assumptions.tolerance
+        is_out = self._y > upper + self._levels + tolerance
+        is_out |= self._y < lower - self._levels - tolerance
+        rows, columns = np.nonzero(sets >= 0)
+        is_out[rows, sets[rows, columns]] = False
+        is_fine: Bools = ~(is_out | (lower > upper + tolerance)).any(axis=1)
+        return is_fine
+
+
+def _unions(groups: Sequence[Sequence[int]], k: int) -> Ints:
+    """The readings of every k groups: (n_sets, size), -1 where there are fewer."""
+    chosen = [[i for group in each for i in group] for each in combinations(groups, k)]
+    sets = np.full((len(chosen), max(map(len, chosen))), -1, np.intp)
+    for row, members in zip(sets, chosen, strict=True):
+        row[: len(members)] = members
+    return sets
+
+
+def _solved(A: Floats, right: Floats, sets: Ints) -> tuple[Floats, Floats]:
+    """A_SS^-1 right_S for each set, and right_S: (n_sets, size, n_right) each; zeros where it is smaller."""
+    if not sets.shape[1]:
+        empty = np.zeros((len(sets), 0, right.shape[1]))
+        return empty, empty
+    is_member = sets >= 0
+    part = np.where(is_member[..., None], right[sets], 0.0)
+    blocks = A[sets[:, :, None], sets[:, None, :]]
+    if not is_member.all():
+        both = is_member[:, :, None] & is_member[:, None, :]
+        blocks = np.where(both, blocks, np.eye(sets.shape[1]))
+    solved: Floats = np.linalg.solve(blocks, part)
+    return solved, part
