@@ -35,7 +35,7 @@ class Member:
         kind: Its class.
         takes: Which of C, T and seed it takes.
         trusted: The instances that its usual guarantee rests on. None: that depends on the C which
-            `recommend` is asked about.
+            `recommend` is asked about. (): on none by itself.
         words: Its other arguments.
     """
 
@@ -62,6 +62,8 @@ ALGORITHMS = {
         ub.FastSlowGPUCB, "C", "seed", trusted=("slow", "all"), share=0.8, trust=0.3
     ),
     "ladder": Member(ub.LadderGPUCB),
+    "quorum": Member(ub.QuorumGPUCB, "seed", trusted=(), n_lies=1),
+    "quorum-tight": Member(ub.QuorumGPUCB, "seed", trusted=(), n_lies=1, noise="tight"),
     "layered": Member(ub.LayeredGPUCB, "T", "seed", with_all=False),
     "layered-with-all": Member(ub.LayeredGPUCB, "T", "seed"),
 }

@@ -171,7 +171,7 @@ class BoxSearch(Search):
     def polished(self, play: Play, choice: "Choice") -> Play:
         rule, player = play.rule, play.rule.player.now
         is_revisit = bool(player.options.revisit) and play.index in player.posterior.u
-        if is_revisit or player.posterior.m > M_POLISHED:
+        if play.is_final or is_revisit or player.posterior.m > M_POLISHED:
             return play
         ahead = choice.ahead(rule.player)
         hopes = rule.values

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
 from unbribable.decision.instance import Instance
@@ -19,12 +18,11 @@ from unbribable.decision.proven.counted import Counted, CountedLies, kth_smalles
 from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Landscape, Play, Rule
 from unbribable.model import checks
-from unbribable.model.belief import Slope
+from unbribable.model.belief import BeliefAt, Slope
 from unbribable.model.box import Box
 from unbribable.model.checks import Bools, Floats
 from unbribable.model.domain import Grid
 from unbribable.model.elsewhere import Elsewhere
-from unbribable.model.expected import Expected
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import Budget, n_hands, quorum_shares
@@ -70,51 +68,33 @@ class Quorum(Policy):
 
     def plays(self, choice: Choice) -> list[Play]:
         """argmax u among the candidates that the bounds do not rule out."""
-        upper, ahead = self.upper(choice)
+        counted, ahead = self.counted, choice.ahead(self._every)
+        upper = counted.upper
+        if counted.is_refuted:
+            upper = self._every.now.ucb
+        if ahead.expected is not None:
+            upper = counted.mu + ahead.shrink * (upper - counted.mu)
         among = self.candidates()
-        index = int(np.argmax(ahead.allowed(upper, among)))
-        hand = self.hands[self._binding(self._uppers(choice)[:, index], self._sigmas(index))]
+        allowed = ahead.allowed(upper, among)
+        again = self._again(allowed, upper) if self.options.revisit else None
+        index = int(np.argmax(allowed)) if again is None else again
+        hand = self.hands[self._binding(counted.U[:, index], self._sigmas(index))]
         rule = Rule(hand, among=among, values=upper, surface=lambda choice: QuorumSurface(self, choice))
-        return [Play(1.0, hand.label, rule, index, float(upper[index]))]
+        ucb = float(upper[index])
+        return [Play(1.0, hand.label, rule, index, ucb, is_final=again is not None)]
+
+    def _again(self, allowed: Floats, upper: Floats) -> int | None:
+        """The best point read whose bound is within revisit * width of the best one, if any."""
+        read = self._every.posterior.u
+        width = upper[read] - self.counted.mu[read]
+        near = read[allowed[read] >= allowed.max() - self.options.revisit * width]
+        return int(near[np.argmax(allowed[near])]) if len(near) else None
 
     def candidates(self) -> Bools | None:
         """Those whose upper bound reaches the largest lower one; None: all, or none are left."""
         counted = self.counted
         is_left = counted.ucb_bar >= counted.lcb_bar.max() - self.assumptions.tolerance
-        return None if counted.is_refuted or is_left.all() or not is_left.any() else is_left
-
-    def upper(self, choice: Choice) -> tuple[Floats, Ahead]:
-        """u at the candidates, (n,), with what the choice reckons with besides the readings."""
-        counted, ahead = self.counted, choice.ahead(self._every)
-        if ahead is NOTHING or ahead.expected is None:
-            return counted.upper, ahead
-        hands = kth_smallest(self._uppers(choice), self.n_lies)
-        shrunk = counted.mu + ahead.shrink * (counted.upper - counted.mu)
-        return np.minimum(np.minimum(counted.upper, hands), shrunk), ahead
-
-    def expected(self, choice: Choice) -> list[Expected | None]:
-        """The queries that are pending in each hand."""
-        pending = [
-            [query.u for query in choice.asked if query.instance == label] for label in self._labels
-        ]
-        return [
-            Expected(hand.posterior, np.array(points)) if points else None
-            for hand, points in zip(self.hands, pending, strict=True)
-        ]
-
-    def _uppers(self, choice: Choice) -> Floats:
-        """U_g at the candidates, (n_hands, n), with the queries that are pending in each hand."""
-        U = self.counted.U
-        if not choice.asked:
-            return U
-        U = U.copy()
-        for g, (hand, expected) in enumerate(zip(self.hands, self.expected(choice), strict=True)):
-            if expected is not None:
-                now, shrink = hand.now, expected.shrink_of_candidates()
-                U[g] = now.mu + shrink * now.noise
-                if now.energy is not None:
-                    U[g] = np.minimum(U[g], now.energy.widened(shrink))
-        return U
+        return None if counted.is_refuted or is_left.all() else is_left
 
     def _sigmas(self, index: int) -> Floats:
         return np.array([hand.sigma[index] for hand in self.hands])
@@ -163,6 +143,7 @@ class Quorum(Policy):
     def learned(self, reading: Reading, index: int) -> None:
         hand = self._labels.index(reading.learner or "")
         self.counted.add(index, reading.y, reading.t, self._quality(reading), hand)
+        self.counted.look_at([hand])
 
     def _quality(self, reading: Reading) -> float:
         return math.sqrt(reading.lam / self.assumptions.lam)
@@ -171,7 +152,6 @@ class Quorum(Policy):
         return self.counted
 
     def after(self, labels: Sequence[str], t: int) -> None:
-        self.counted.look_at([self._labels.index(label) for label in labels if label != "all"])
         self.counted.conclude()
 
     def grown(self, n: int) -> None:
@@ -194,7 +174,8 @@ class Quorum(Policy):
         return Guarantee(threat, ("quorum",), probability, lies.words, math.inf, lies=lies)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
-        return True
+        """No: what is taken down is the bound of one hand, which lies may have spoilt."""
+        return False
 
     def named(self, label: str) -> Believer:
         return self.counted if label == "quorum" else self.instances[label]
@@ -209,16 +190,17 @@ class QuorumSurface(Landscape):
     """
 
     def __init__(self, policy: Quorum, choice: Choice) -> None:
-        self._hands = [choice.anywhere(hand) for hand in policy.hands]
-        self._expected = policy.expected(choice)
         counted = policy.counted
+        self._hands = [choice.anywhere(hand) for hand in policy.hands]
+        self._firsts = [hand.now.first_width for hand in policy.hands]
         self._ranks = [(np.arange(len(self._hands)), counted.n_lies)]
         others, left = counted.unspoilt
         if left < counted.n_lies and len(others) > left:
             self._ranks.append((others, left))
-        self._repair = counted.repair
+        self._repair = None if counted.is_behind else counted.repair
         self._noise = counted.now.noise_width
         self._elsewhere = Elsewhere(counted.posterior)
+        self._expected = choice.ahead(counted).expected
 
     @property
     def kernel(self) -> Kernel:
@@ -229,35 +211,52 @@ class QuorumSurface(Landscape):
         return max(hand.m for hand in self._hands)
 
     def values(self, U: Floats) -> Floats:
-        uppers = np.array(
-            [hand.ucb(U, 1.0, at) for hand, at in zip(self._hands, self._expected, strict=True)]
-        )
-        found = [kth_smallest(uppers[hands], k) for hands, k in self._ranks]
-        if self._repair is not None:
-            at = self._elsewhere.at(U)
-            found.append(
-                self._repair.pull @ at.columns
-                + self._noise.value(at)
-                + self._repair.above_mean(at.columns)
-            )
-        least: Floats = np.min(found, axis=0)
-        return least
+        uppers = np.array([hand.ucb(U, 1.0) for hand in self._hands])
+        uppers = np.minimum(uppers, [first(U) for first in self._firsts])
+        least = np.min([kth_smallest(uppers[hands], k) for hands, k in self._ranks], axis=0)
+        if self._repair is None:
+            return self._shrunk(least, U, None)
+        at = self._elsewhere.at(U)
+        mean = self._repair.pull @ at.columns
+        least = np.minimum(least, mean + self._noise.value(at) + self._repair.above_mean(at.columns))
+        return self._shrunk(least, U, at)
 
     def value_and_gradient(self, u: Floats) -> tuple[float, Floats]:
-        ups = [
-            hand.ucb_and_gradient(u, 1.0, at)
-            for hand, at in zip(self._hands, self._expected, strict=True)
-        ]
+        U = u[None, :]
+        ups = [hand.ucb_and_gradient(u, 1.0) for hand in self._hands]
+        for g, first in enumerate(self._firsts):
+            width = float(first(U)[0])
+            if ups[g][0] > width:  # as before any reading
+                slope = self.kernel.diag_gradient(u) * width / (2.0 * float(self.kernel.diag(U)[0]))
+                ups[g] = (width, slope)
         uppers = np.array([upper for upper, _ in ups])
         found = [ups[hands[np.argsort(uppers[hands], kind="stable")[k]]] for hands, k in self._ranks]
-        if self._repair is not None:
-            at = self._elsewhere.at(u[None, :])
-            slope = self._noise.slope(at) + Slope(columns=self._repair.slope(at.columns[:, 0]))
-            gradient = self._elsewhere.gradients(u, at, slope)[2]
-            value = self._repair.pull @ at.columns + self._noise.value(at)
-            value += self._repair.above_mean(at.columns)
-            found.append((float(value[0]), gradient))
-        return min(found, key=lambda one: one[0])
+        if self._repair is None:
+            return min(found, key=lambda one: one[0])
+        at = self._elsewhere.at(U)
+        column = at.columns[:, 0]
+        push = self._noise.slope(at) + Slope(columns=self._repair.slope(column))
+        mean = float(self._repair.pull @ column)
+        above = float(self._noise.value(at)[0] + self._repair.above_mean(at.columns)[0])
+        found.append((mean + above, self._elsewhere.gradients(u, at, push)[2]))
+        value, gradient = min(found, key=lambda one: one[0])
+        if self._expected is None:
+            return value, gradient
+        var_ = self._elsewhere.gradients(u, at, Slope(var=1.0))[2]
+        mean_ = self._elsewhere.gradients(u, at, Slope(columns=self._repair.pull))[2]
+        share, share_ = self._expected.shrink_and_gradient(u, at, var_)
+        return mean + share * (value - mean), mean_ + share_ * (value - mean) + share * (
+            gradient - mean_
+        )
+
+    def _shrunk(self, upper: Floats, U: Floats, at: BeliefAt | None) -> Floats:
+        """With what pending queries will leave of the distance from the mean."""
+        if self._expected is None:
+            return upper
+        at = self._elsewhere.at(U) if at is None else at
+        mean = 0.0 if self._repair is None else self._repair.pull @ at.columns
+        shrunk: Floats = mean + self._expected.shrink(U, at) * (upper - mean)
+        return shrunk
 
 
 class QuorumGPUCB(Algorithm):

@@ -73,10 +73,10 @@ class Counted:
 
     Attributes:
         upper: Upper bound by the readings now, (n,): not cut at B0, not intersected over time.
+        lower: The lower one, likewise.
         ucb_bar: Running minimum of it, at most B0, (n,).
         lcb_bar: Running maximum of the lower bound, at least -B0, (n,).
         found: Which readings are lies for certain, by their place in the order of telling, ascending.
-        mu: Mean of all readings, found lies repaired, (n,).
         repair: What is known of their honest mean; None before the first reading.
         is_refuted: Whether there must be more lies than n_lies, or an assumption is false.
     """
@@ -110,9 +110,10 @@ class Counted:
         self.ucb_bar: Floats = np.full(n, B0)
         self.lcb_bar: Floats = np.full(n, -B0)
         self.U, self.L = np.empty((2, len(self._hands), n))
+        self.upper: Floats
+        self.lower: Floats
         self.look_at(range(len(self._hands)))
-        self.upper: Floats = kth_smallest(self.U, n_lies)
-        self.mu: Floats = np.zeros(n)
+        self._mu: Floats = np.zeros(n)
         self.repair: Repair | None = None
 
     # --- as somebody whose bounds are trusted ------------------------------------------------------
@@ -133,9 +134,19 @@ class Counted:
         return self._every.posterior
 
     @property
+    def mu(self) -> Floats:
+        """Mean of all readings, found lies repaired, (n,); zero while the bounds do not rest on all."""
+        return np.zeros(len(self.ucb_bar)) if self.is_behind else self._mu
+
+    @property
     def width(self) -> Floats:
-        """From the mean, found lies repaired, to the upper bound, (n,)."""
-        return self.upper - self.mu
+        """From the mean, found lies repaired, to the lower bound, (n,)."""
+        return self.mu - self.lower
+
+    @property
+    def is_large(self) -> bool:
+        """Whether readings wait."""
+        return self._every.is_large
 
     @property
     def is_behind(self) -> bool:
@@ -149,7 +160,8 @@ class Counted:
     @property
     def unspoilt(self) -> tuple[Ints, int]:
         """The hands without a found lie, and how many of them the others can spoil."""
-        hands = np.delete(np.arange(len(self._hands)), np.unique(np.array(self._hand)[self.found]))
+        spoilt = [self._hand[j] for j in self.found]
+        hands = np.delete(np.arange(len(self._hands)), spoilt)
         return hands, self.n_lies - len(self.found)
 
     # --- learning ------------------------------------------------------------------------------------
@@ -189,8 +201,6 @@ class Counted:
         self.look_at(range(len(self._hands)))
         if not self.is_behind:
             self.conclude()
-        else:
-            self.upper = kth_smallest(self.U, self.n_lies)
 
     def look_at(self, hands: Sequence[int]) -> None:
         """Take the current bounds of these hands, which are never wider than before any reading."""
@@ -198,15 +208,15 @@ class Counted:
             now = self._hands[g].now
             first = now.first_width(now.posterior.X)
             self.U[g], self.L[g] = np.minimum(now.ucb, first), np.maximum(now.lcb, -first)
+        self.upper, self.lower = kth_smallest(self.U, self.n_lies), kth_largest(self.L, self.n_lies)
 
     def conclude(self) -> None:
         """Intersect the bounds with what the readings say now."""
         k = self.n_lies
-        self.upper = kth_smallest(self.U, k)
         bars = [(hand.ucb_bar, hand.lcb_bar) for hand in self._hands]
         upper, lower = np.array(bars).swapaxes(0, 1)
         self._intersect(kth_smallest(upper, k), kth_largest(lower, k))
-        if not self._index:
+        if self._is_crossed or not self._index:
             return
         told = Told(
             np.array(self._index),
@@ -223,14 +233,25 @@ class Counted:
                 return
             self._repair(told)
             self._bound_by_all(told)
+            if self._is_crossed:
+                return
             if (before - (self.ucb_bar - self.lcb_bar)).max() < GAIN * self._assumptions.B0:
                 break
-        tolerance = self._assumptions.tolerance
-        self.is_refuted = self.is_refuted or bool((self.lcb_bar > self.ucb_bar + tolerance).any())
+
+    @property
+    def _is_crossed(self) -> bool:
+        """Whether the bounds leave some candidate no value; then the assumptions are refuted."""
+        crossing = self.lcb_bar - self.ucb_bar
+        self.is_refuted |= bool(crossing[crossing.argmax()] > self._assumptions.tolerance)
+        return self.is_refuted
 
     def _levels(self) -> Floats:
         levels: Floats = noise_level(self._assumptions.noise_std, np.array(self._t), self._level_delta)
         return levels * np.array(self._quality)
+
+    def _tighten(self, upper: Floats, lower: Floats) -> None:
+        self.upper, self.lower = np.minimum(self.upper, upper), np.maximum(self.lower, lower)
+        self._intersect(upper, lower)
 
     def _intersect(self, upper: Floats, lower: Floats) -> None:
         np.minimum(self.ucb_bar, upper, out=self.ucb_bar)
@@ -260,8 +281,7 @@ class Counted:
         if len(others) > left:
             upper = np.minimum(upper, kth_smallest(U[others], left))
             lower = np.maximum(lower, kth_largest(L[others], left))
-        self.upper = np.minimum(self.upper, upper)
-        self._intersect(upper, lower)
+        self._tighten(upper, lower)
 
     def _repaired(self, g: int, told: "Told") -> tuple[Floats, Floats]:
         """Mean and width of a hand, its found readings set to the middle of what is left to them."""
@@ -302,10 +322,9 @@ class Counted:
         price = np.bincount(row[self.found], half, p.m).astype(np.float64, copy=False)
         self.repair = Repair(np.bincount(row, y * weight, p.m), price, above, below)
         R = p.columns(slice(None), changes_nothing=True)
-        self.mu = self.repair.pull @ R
-        upper = self.mu + now.noise + self.repair.above_mean(R)
-        self.upper = np.minimum(self.upper, upper)
-        self._intersect(upper, self.mu - now.noise - self.repair.below_mean(R))
+        mu = self._mu = self.repair.pull @ R
+        upper = mu + now.noise + self.repair.above_mean(R)
+        self._tighten(upper, mu - now.noise - self.repair.below_mean(R))
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,7 +152,9 @@ class LeftOut:
             first = int(np.argmax(rest._surprise))
             others = np.delete(np.arange(rest.n), first)
             m = min(N_COARSE, len(others))
-            while m > left and math.comb(m, left) * (left * math.ceil(len(others) / m)) ** 3 > WORK_COARSE:
+            while (
+                m > left and math.comb(m, left) * (left * math.ceil(len(others) / m)) ** 3 > WORK_COARSE
+            ):
                 m -= 1
             groups = [others[g::m].tolist() for g in range(m)]
             if m <= left or rest._is_possible(_unions(groups, left)):
@@ -195,7 +197,9 @@ class LeftOut:
         None where even few groups are too much work: then nothing is said.
         """
         if math.comb(self.n, k) <= N_SETS:
-            return np.array(list(combinations(range(self.n), k)), np.intp).reshape(math.comb(self.n, k), k)
+            return np.array(list(combinations(range(self.n), k)), np.intp).reshape(
+                math.comb(self.n, k), k
+            )
         m = self.n - 1
         while m > k and (math.comb(m, k) > N_SETS or math.comb(m, k) * self._size(m, k) ** 3 > WORK):
             m -= 1
