@@ -63,7 +63,6 @@ ALGORITHMS = {
     ),
     "ladder": Member(ub.LadderGPUCB),
     "quorum": Member(ub.QuorumGPUCB, "seed", trusted=(), n_lies=1),
-    "quorum-tight": Member(ub.QuorumGPUCB, "seed", trusted=(), n_lies=1, noise="tight"),
     "layered": Member(ub.LayeredGPUCB, "T", "seed", with_all=False),
     "layered-with-all": Member(ub.LayeredGPUCB, "T", "seed"),
 }

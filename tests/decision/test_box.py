@@ -100,7 +100,7 @@ def test_what_is_asked_or_told_lies_in_the_box_and_becomes_a_candidate(name: str
         np.testing.assert_allclose(algorithm.candidates.x_of(reading.u), x, rtol=0.0, atol=1e-12)
         assert (reading.chosen_by == "user") == (k % 3 == 2)
         assert len(algorithm.recommend().x) == 2
-    assert n_off >= 3
+    assert n_off >= (2 if name == "quorum" else 3)  # three hands learn slowly
     assert len(after) > 16 + 4 + 12  # Sobol points, corners, points read
     for query in asked:
         assert any((after == query.u).all(axis=1))
@@ -164,7 +164,9 @@ def test_proposing_changes_nothing_and_its_points_are_what_is_asked(name: str) -
         tell(quiet, one)
         tell(loud, other)
     np.testing.assert_equal(numbers(quiet), numbers(loud))
-    assert n_off >= 2
+    assert (
+        n_off >= 2 or name == "quorum"
+    )  # whose three hands bound most of the box as before any reading
 
 
 @ALL
@@ -205,6 +207,16 @@ def test_certified_gains_are_refused_on_a_box(name: str) -> None:
 # --- bounds ------------------------------------------------------------------------------------------
 
 
+def lcb_of(instance: Any, U: Any) -> Any:
+    """The lower bound of an instance with the energy form: that of all its forms, at points U."""
+    mean, _, width = np.array([Anywhere(instance).describe(u) for u in U]).T
+    lower = [mean - width]
+    for form in instance.now.energy.elsewhere():
+        at = form.elsewhere.at(U)
+        lower.append(at.mu - form.factor * at.sigma)
+    return np.max(lower, axis=0)
+
+
 @ALL
 @pytest.mark.parametrize("words", [{}, {"width": "capped", "noise": "paper"}], ids=str)
 def test_a_new_candidate_starts_with_its_current_bounds_and_its_first(
@@ -228,11 +240,14 @@ def test_a_new_candidate_starts_with_its_current_bounds_and_its_first(
             upper = then.ucb(new, 1.0)
             first = Anywhere(MAKERS[name](box, **words).instances[label]).ucb(new, 1.0)
             n_first += int((first < upper).sum())
-            upper, lower = np.minimum(upper, first), np.maximum(2.0 * mean - upper, -first)
+            lower = 2.0 * mean - upper
+            if instance.now.energy is not None:
+                lower = lcb_of(earlier.instances[label], new)
+            upper, lower = np.minimum(upper, first), np.maximum(lower, -first)
             if instance.n_readings > counts[label]:
                 n_learned += 1
-                upper = np.minimum(upper, instance.mu[n:] + instance.width[n:])
-                lower = np.maximum(lower, instance.mu[n:] - instance.width[n:])
+                upper = np.minimum(upper, instance.now.ucb[n:])
+                lower = np.maximum(lower, instance.now.lcb[n:])
             np.testing.assert_allclose(instance.ucb_bar[n:], upper, rtol=1e-6, atol=1e-8)
             np.testing.assert_allclose(instance.lcb_bar[n:], lower, rtol=1e-6, atol=1e-8)
     assert n_learned >= 7

@@ -92,7 +92,7 @@ def test_the_certificate_is_never_above_that_of_the_single_bounds(name: str) -> 
             single = max(algorithm.bounds()[1].max() - best.lower, 0.0)
             assert best.regret_bound <= single
             is_less |= best.regret_bound < 0.9 * single
-    assert is_less
+    assert is_less or ALGORITHMS[name].trusted == ()  # nothing is said of differences there
 
 
 def regret_and(seed: int, eps_of: Any) -> tuple[float, float | None, float, float]:

@@ -80,15 +80,16 @@ def test_intersected_bounds_are_the_running_extremes_of_the_current_ones(kind: s
     world = Game(f, 0.1, rng, liars(KERNEL, X, f, rng)["hide"], 3.0, 1.0)
     algorithm = build(kind, 0.05, 2, {})
     extremes = {
-        label: (instance.mu + instance.width, instance.mu - instance.width)
+        label: (instance.ucb_bar.copy(), instance.lcb_bar.copy())
         for label, instance in algorithm.instances.items()
     }
     for _ in range(40):
         world.round(algorithm)
         for label, instance in algorithm.instances.items():
             upper, lower = extremes[label]
-            upper = np.minimum(upper, instance.mu + instance.width)
-            lower = np.maximum(lower, instance.mu - instance.width)
+            width = instance.width  # solves what was left open
+            upper = np.minimum(upper, np.minimum(instance.mu + width, instance.now.ucb))
+            lower = np.maximum(lower, np.maximum(instance.mu - width, instance.now.lcb))
             extremes[label] = upper, lower
             np.testing.assert_allclose(instance.ucb_bar, upper, rtol=0, atol=1e-11)
             np.testing.assert_allclose(instance.lcb_bar, lower, rtol=0, atol=1e-11)

@@ -95,7 +95,6 @@ class Learning:
         if search.grow(reading.u, guide, len(journal.readings)):
             self._grown()
         index, reading = self._located(reading)
-        reading = self.policy.deal(reading, index)
         if reading.lcb is None and reading.chosen_by != "user":
             reading = replace(reading, lcb=self.policy.lcb_of(reading, index))  # chosen by a host
         journal.add(reading)

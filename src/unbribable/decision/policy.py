@@ -87,10 +87,6 @@ class Policy(ABC):
         """Prepare for a reading, which is about to be learned; it as it is to be taken down."""
         return reading
 
-    def deal(self, reading: Reading, index: int) -> Reading:
-        """A reading of this candidate, about to be learned, with whom it belongs to."""
-        return reading
-
     def heard(self, reading: Reading, label: str) -> float:
         """The value that this instance learns."""
         return reading.y

@@ -123,14 +123,6 @@ class Quorum(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return drawn
 
-    def deal(self, reading: Reading, index: int) -> Reading:
-        """To the binding hand, too, if a user chose the point; else whoever can delay a reading could
-        choose its hand."""
-        if reading.chosen_by != "user":
-            return reading
-        g = self._binding(self.counted.U[:, index], self._sigmas(index))
-        return replace(reading, learner=self._labels[g])
-
     def learners(self, label: str | None) -> tuple[Instance, ...]:
         assert label is not None
         return (self.instances[label], self._every)
