@@ -48,8 +48,10 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         stored = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # no text, no JSON, numbers or depths beyond limits
         raise ValueError(f"{path} must be a run saved by Result.save, got {error}") from None
-    if not isinstance(stored, dict) or stored.get("format") != FORMAT or not stored.keys() >= _KEYS:
-        raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
+    found = stored.get("format") if isinstance(stored, dict) else None
+    if found != FORMAT or not stored.keys() >= _KEYS:
+        other = "another file" if found in (None, FORMAT) else f"format {found!r}, of another version"
+        raise ValueError(f"{path} must be a run saved in format {FORMAT}, got {other}")
     domain, plan = stored["domain"], stored["plan"]
     is_whole = isinstance(domain, dict) and isinstance(plan, dict)
     if not is_whole or set(Plan.whole(plan)) != set(Plan.__dataclass_fields__):
