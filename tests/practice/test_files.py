@@ -167,6 +167,18 @@ def test_another_runs_file_is_refused_and_the_difference_named(
     assert file.read_bytes() == before
 
 
+def test_a_file_in_another_format_is_refused_with_the_format_that_was_found(tmp_path: Path) -> None:
+    file, whole = stored(tmp_path)
+    file.write_text(json.dumps({**whole, "format": 1}))
+    with pytest.raises(
+        ValueError, match="must be a run saved in format 2, got format 1, of another version"
+    ):
+        ub.Result.load(file)
+    file.write_text("[]")
+    with pytest.raises(ValueError, match="must be a run saved in format 2, got another file"):
+        ub.Result.load(file)
+
+
 @pytest.mark.parametrize("name", ["fitted", "fitted, known or zero", "given, a number"])
 def test_a_run_goes_on_with_more_rounds_on_the_same_file(name: str, tmp_path: Path) -> None:
     """As if it had been the longer run from the start, where that has the same initial design."""

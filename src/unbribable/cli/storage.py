@@ -43,7 +43,7 @@ def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
             parsed = sqlalchemy.make_url(url)
         except (sqlalchemy.exc.ArgumentError, ValueError):
             raise ValueError(f"storage must be {FORMS}, got {shown(storage)}") from None
-        if "@" in (parsed.host or ""):
+        if parsed.password is not None and "@" in f"{parsed.host}{parsed.database}":
             raise ValueError(
                 f"storage must have each @ of a user or password written as %40, got {shown(storage)}"
             )

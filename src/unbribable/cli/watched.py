@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import optuna
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 class _Opened(NamedTuple):
     """A study with two samplers: who reads need not wait for what is being worked out."""
 
-    key: tuple[int, str]
-    """Its id, and what it was started with: SQLite gives the id of a deleted study again."""
+    key: tuple[int, str, datetime | None]
+    """Its id, what it was started with, and when its first trial was: SQLite gives ids again."""
     study: "Study"
     reader: "UnbribableSampler"
     adviser: "UnbribableSampler"
@@ -83,10 +84,14 @@ class StudiesInDatabase(Source):
                 self._open[name] = _Opened(key, study, reader, adviser)
             return self._open[name]
 
-    def _key(self, name: str) -> tuple[int, str]:
-        study_id = self._storage.get_study_id_from_name(name)
-        started = self._storage.get_study_system_attrs(study_id).get(STUDY_KEY)
-        return study_id, json.dumps(started, sort_keys=True)
+    def _key(self, name: str) -> tuple[int, str, datetime | None]:
+        db = self._storage
+        study_id = db.get_study_id_from_name(name)
+        started = json.dumps(db.get_study_system_attrs(study_id).get(STUDY_KEY), sort_keys=True)
+        if not db.get_n_trials(study_id):
+            return study_id, started, None
+        first = db.get_trial(db.get_trial_id_from_study_id_trial_number(study_id, 0))
+        return study_id, started, first.datetime_start
 
     @contextmanager
     def _reached(self, name: str | None = None) -> Iterator[None]:
