@@ -23,8 +23,10 @@ function image(mean, low, high) {
   return canvas.toDataURL();
 }
 
+/** Whether edges are equally spaced, to within a cell: whole numbers may be rounded ones. */
 function isEven(edges) {
-  return edges.every((edge, k) => Math.abs(edge - edges[0] - (k / (edges.length - 1)) * (edges.at(-1) - edges[0])) < 1e-3 * Math.abs(edges.at(-1) - edges[0]));
+  const step = (edges.at(-1) - edges[0]) / (edges.length - 1);
+  return edges.every((edge, k) => Math.abs(edge - edges[0] - k * step) < step);
 }
 
 /** The estimate between equally spaced edges, smooth. */
@@ -36,7 +38,8 @@ function picture(frame, mean, low, high, us, vs) {
 /** The estimate where there is nothing between the values: a rectangle for each. */
 function cells(frame, mean, low, high, us, vs) {
   return mean.flatMap((row, i) => row.map((value, j) => draw("rect", { x: frame.x(us[j]), y: frame.y(vs[i + 1]), width: frame.x(us[j + 1]) - frame.x(us[j]) + 0.3,
-    height: frame.y(vs[i]) - frame.y(vs[i + 1]) + 0.3, fill: `rgb(${colour((value - low) / (high - low || 1))})` })));
+    height: frame.y(vs[i]) - frame.y(vs[i + 1]) + 0.3,
+    "shape-rendering": "crispEdges", fill: `rgb(${colour((value - low) / (high - low || 1))})` })));
 }
 
 /** A panel with the plane; `ts` are the rounds of the readings. */
