@@ -60,13 +60,18 @@ def check_name(path: str | os.PathLike[str]) -> None:
         raise ValueError(f"the name of a file must have at most {n_most} bytes here, got {n}: {path}")
 
 
-def remove_left_over(path: str | os.PathLike[str]) -> None:
-    """Remove what processes that were killed while they wrote this file have left beside it."""
-    target = Path(path).resolve()
-    name = re.compile(_LEFT_OVER.replace(".", r"\.").format(re.escape(target.name), "[0-9a-f]{32}"))
+def remove_left_over(folder: Path, name: str | None = None) -> None:
+    """Remove what processes that were killed while they wrote a file have left beside it.
+
+    Args:
+        folder: Where the file is, not a link.
+        name: Of the file; None: any.
+    """
+    which = ".+" if name is None else re.escape(name)
+    pattern = re.compile(_LEFT_OVER.replace(".", r"\.").format(which, "[0-9a-f]{32}"))
     with contextlib.suppress(OSError):  # a folder where nothing may be removed
-        for each in target.parent.iterdir():
-            if name.fullmatch(each.name) and time.time() - each.stat().st_mtime > _MINUTE:
+        for each in folder.iterdir():
+            if pattern.fullmatch(each.name) and time.time() - each.stat().st_mtime > _MINUTE:
                 each.unlink(missing_ok=True)
 
 

@@ -194,14 +194,15 @@ class Logbook:
     def _open(self, run_file: RunFile, seed: Any) -> None:
         self.space.to_plain()  # refuses what cannot be stored
         file = run_file.path
-        if not Path(file).resolve().parent.is_dir():
+        target = Path(file).resolve()
+        if not target.parent.is_dir():
             raise ValueError(f"file must be in a folder that exists, got file={str(file)!r}")
         check_name(file)
-        if Path(file).exists():
+        if target.exists():
             check_regular(file)
         with ExitStack() as stack:
             stack.enter_context(locked(file))
-            remove_left_over(file)
-            if Path(file).exists():
+            remove_left_over(target.parent, target.name)
+            if target.exists():
                 self.go_on(resumed(run_file, self.space, self.engine.plan, seed))
             self._close = weakref.finalize(self, stack.pop_all().close)
