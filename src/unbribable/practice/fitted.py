@@ -24,6 +24,10 @@ N_SIGMA = 6.0
 probability below 2 exp(-18). Where a number of lies is stated, `FewLies` says where."""
 
 
+N_TIMES = 1e100
+"""By how much an amount that is given may exceed what the readings differ by."""
+
+
 @dataclass(frozen=True)
 class Model:
     """Assumptions, and the units in which they are stated."""
@@ -52,6 +56,9 @@ class Fitted:
         U: Points in the unit cube, (n, d).
         y: Their readings, (n,).
         side: Of the domain that the kernel sees, (d,).
+
+    Raises:
+        ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
     """
 
     def __init__(self, plan: Plan, U: Floats, y: Floats, side: Floats) -> None:
@@ -59,6 +66,7 @@ class Fitted:
         self._side = side
         self._U, self._y = U, plan.sign * y
         self._free = self._fitting(None)
+        _check_sizes(plan, self._free.unit)
 
     @cached_property
     def likely(self) -> Model:
@@ -118,6 +126,17 @@ class Fitted:
             c_max=2.0 * limit if plan.lies is None else math.inf,
         )
         return Model(assumptions, Units(plan.sign * found.center, scale, plan.sign, limit))
+
+
+def _check_sizes(plan: Plan, unit: float) -> None:
+    """Refuse amounts whose squares, in the unit of the readings, float64 may not hold."""
+    given = {name: getattr(plan, name) for name in ("noise_std", "B", "corruption", "known_or_zero")}
+    for name, amount in given.items():
+        if isinstance(amount, int | float) and amount / N_TIMES > unit:
+            raise ValueError(
+                f"{name} must be at most {N_TIMES:g} times what the readings differ by, {unit:.3g}, got "
+                f"{name}={amount!r}; state it in the unit of the readings"
+            )
 
 
 def confirmed(U: Floats, y: Floats) -> float:

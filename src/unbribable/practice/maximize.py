@@ -15,7 +15,6 @@ from unbribable.practice.given import functions
 from unbribable.practice.plan import Settings, with_settings
 from unbribable.practice.progress import reporter
 from unbribable.practice.result import Result, Trial
-from unbribable.practice.saving import save
 from unbribable.practice.study import Study
 
 Callback = Callable[[Result, Trial], bool | None]
@@ -106,13 +105,7 @@ def maximize(
                 run.play(n_jobs, hear)
             except KeyboardInterrupt:
                 run.stop("Ctrl-C")
-        if run.stopped is None:
-            return log.result()
-        # Ctrl-C may have hit the engine in the middle: from the trials again.
-        result = log.result(anew=True, stopped=run.stopped)
-        if file is not None:
-            save(result, file, lambda: result)
-        return result
+        return log.result() if run.stopped is None else log.end(run.stopped)
 
 
 def minimize(f: Callable[[Any], float], domain: Any, n_rounds: int, **words: Any) -> Result:

@@ -18,8 +18,8 @@ from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.practice.advice import advise, assumed, doubt, listed, price
 from unbribable.practice.engine import Engine
-from unbribable.practice.files import FORMAT, read, write
 from unbribable.practice.plan import Plan
+from unbribable.practice.run_file import FORMAT, read, write
 from unbribable.practice.space import Space
 
 
@@ -253,23 +253,23 @@ class Result:
     # --- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a JSON file, whole or not at all.
+        """Write the run to a file of JSON lines, whole or not at all.
 
         The file holds the secret seed, so only its owner may read it.
         """
-        stored = {
+        write(path, self.stored())
+
+    def stored(self) -> dict[str, Any]:
+        """Everything that a run file holds, with the secret seed."""
+        return {
             "domain": self.space.to_plain(),
             "plan": self.engine.plan.to_plain(),
             "seed": self.engine.seed.to_plain(),
             "stopped": self.stopped,
             "seconds_per_ask": self.seconds_per_ask,
             "trials": [trial.to_plain() for trial in self.trials],
-            "pending": [
-                {"number": query.t, "x": query.x.tolist(), "instance": query.drawn}
-                for query in self.pending
-            ],
+            "pending": [query_to_plain(query) for query in self.pending],
         }
-        write(path, stored)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
@@ -311,6 +311,11 @@ def replayed(engine: Engine, trials: Sequence[Trial]) -> Engine:
     for trial in trials:
         trial.tell(again)
     return again
+
+
+def query_to_plain(query: Query) -> dict[str, Any]:
+    """A query as it is saved."""
+    return {"number": query.t, "x": query.x.tolist(), "instance": query.drawn}
 
 
 def _stored_query(row: dict[str, Any], space: Space, engine: Engine) -> Query:

@@ -252,7 +252,7 @@ class Study:
     # --- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the study to a JSON file, whole or not at all; it holds the secret seed."""
+        """Write the study to a file of JSON lines, whole or not at all; it holds the secret seed."""
         self._log.result().save(path)
 
     @classmethod
