@@ -260,8 +260,8 @@ class History:
 def is_added(trial: FrozenTrial) -> bool:
     """Whether a finished trial came as one, by `study.add_trial`, as the rows of a table do.
 
-    Optuna gives these the same beginning and end. Another sampler's trial that ended at once may count as
-    one, too, which is valid.
+    Optuna gives these the same beginning and end. Another sampler's trial that ended at once may count
+    as one, too, which is valid.
     """
     return TRIAL_KEY not in trial.system_attrs and trial.datetime_start == trial.datetime_complete
 
