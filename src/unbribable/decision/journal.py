@@ -31,6 +31,10 @@ class Journal:
     rounds so far need not hold. The journal is settled when every round up to the last one told is
     accounted for. Then the order of telling does not matter any more, since the noise events are those
     of the rounds as they were asked.
+
+    Nor is it settled in the middle of a table. Its order may be one by value, and then its first rows
+    are not the first readings of anything. The whole table is, in the order in which it was read,
+    whatever that was; and so is what was told before it, among which it may have been read.
     """
 
     retracted: dict[int, bool] = field(default_factory=dict)
@@ -43,6 +47,9 @@ class Journal:
     """Queries asked and not yet told, by round, the oldest first."""
     n_at_once: int = 0
     """How many of the readings, the first ones, were learned at once."""
+    n_table: int = 0
+    """How many of the readings, the first ones, are in no order: those up to the last row of a table.
+    Set before they are learned."""
     told: set[int] = field(default_factory=set)
     """Their rounds."""
     n_settled: int = 0
@@ -54,8 +61,8 @@ class Journal:
 
     @property
     def is_settled(self) -> bool:
-        """Whether every round up to the last one told is accounted for."""
-        return not self._open
+        """Whether every round up to the last one told is accounted for, and every table told whole."""
+        return not self._open and len(self.readings) >= self.n_table
 
     @property
     def n_waiting(self) -> int:
@@ -165,6 +172,7 @@ class Journal:
             lost=lost,
             readings=readings,
             n_at_once=self.n_at_once - (place < self.n_at_once),
+            n_table=self.n_table - (place < self.n_table),
         )
 
     def condition(self) -> str:

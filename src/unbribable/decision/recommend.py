@@ -49,6 +49,8 @@ class Guarantee:
     """What else it supposes, as a clause."""
     n_waiting: int = 0
     """Readings it does not rest on yet, because an earlier round is still open."""
+    is_table_cut: bool = False
+    """Whether a table is among them, the rows of which count only once that round is closed."""
 
     def said(self, units: Units = MODEL_UNITS) -> str:
         """The words, with the budget in these units, the cap where it says more, and the condition."""
@@ -77,6 +79,11 @@ class Guarantee:
         if not self.n_waiting:
             return ""
         told = "The reading" if self.n_waiting == 1 else f"The {self.n_waiting} readings"
+        if self.is_table_cut:
+            return (
+                f" {told} cannot tighten this yet: a table is among them, and a round before its last "
+                "row is still open. Tell that round's reading, or give it up."
+            )
         return (
             f" {told} told after a round that is still open cannot tighten this yet: tell that round's "
             "reading, or give it up."
@@ -271,6 +278,7 @@ def trusted(
         cap=assumed.c_max,
         condition=journal.condition(),
         n_waiting=journal.n_waiting,
+        is_table_cut=journal.n_settled < journal.n_table,
     )
     return guarantee, bounds
 
