@@ -26,7 +26,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Chosen:
-    """n readings, of points that the user chose, were told one by one without regard to their values."""
+    """n readings, of points that the user chose, were told one by one in the order of reading."""
 
     n: int
 
@@ -97,11 +97,11 @@ def _clause(condition: Condition) -> str:
         case Missing(n):
             return f"none of the {n} missing readings is missing because of its value"
         case Chosen(1):
-            return "the one reading of a point you chose was told without regard to its value"
+            return "the one reading of a point you chose was told whatever its value"
         case Chosen(n):
             return (
-                f"the {n} readings of points you chose were told without regard to their values, in no "
-                "order that depends on them"
+                f"the {n} readings of points you chose were told whatever their values, in the order in "
+                "which they were read"
             )
         case InOrder():
             return "the order of telling does not depend on the values"

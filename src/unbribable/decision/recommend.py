@@ -299,9 +299,9 @@ def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floa
     void = why_void(guarantee, bounds)
     words = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, f lies within the "
-        "bounds at every candidate."
+        f"bounds at every candidate.{guarantee.waits}"
     )
-    return None if void else bounds.cut, words + guarantee.waits
+    return None if void else bounds.cut, words
 
 
 def certified(
@@ -348,7 +348,7 @@ def recommendation(
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
     said = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, "
-        f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}"
+        f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}{guarantee.waits}"
     )
     return Recommendation(
         x=candidates.x_of(candidates.coordinates[i]),
@@ -360,7 +360,7 @@ def recommendation(
         threat=guarantee.threat,
         supposed=guarantee.supposed(units),
         rule=rule,
-        guarantee=said + guarantee.waits,
+        guarantee=said,
         levels=tuple(
             replace(level.in_units(units), conditions=guarantee.conditions) for level in levels
         ),

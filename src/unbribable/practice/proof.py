@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unbribable.decision.conditions import Condition, FitIsRight, Missing, supposition, under, waits
+from unbribable.decision.conditions import Condition, FitIsRight, Missing, supposition, under
 from unbribable.practice.engine import Engine
 from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
 
@@ -42,7 +42,7 @@ class Proof:
     noise_std: float
     """The noise that is assumed."""
     conditions: tuple[Condition, ...] = ()
-    """What it supposes of missing readings, and which do not count yet."""
+    """What it supposes of missing readings."""
 
     @property
     def words(self) -> str:
@@ -65,7 +65,7 @@ class Proof:
         return (
             f"These readings cannot be explained without lies totalling at least {self.total:.4g}{more} "
             f"(with probability at least {self.probability:.4g}, if {self._supposed})."
-        ) + waits(self.conditions)
+        )
 
     def of(self, t: int) -> str:
         """What is proven of reading t, as a sentence; empty if nothing is."""
@@ -138,11 +138,5 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         is_fitted=bool(plan.fitted),
         probability=found.probability,
         noise_std=units.scale * assumptions.noise_std,
-        conditions=_conditions(engine, is_selected=is_selected),
+        conditions=(Missing(len(engine.lost)),) if engine.lost and not is_selected else (),
     )
-
-
-def _conditions(engine: Engine, *, is_selected: bool) -> tuple[Condition, ...]:
-    """What a proof supposes: nothing of missing readings where it does without event 1."""
-    conditions = engine.judge().journal.conditions
-    return tuple(each for each in conditions if not (is_selected and isinstance(each, Missing)))
