@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,14 @@ def refuting(situation: str) -> str:
     return str(words)
 
 
+def price_of(situation: str, more: float) -> str:
+    """Of an eps by that much above the smallest one there is a price for."""
+    algorithm = played(situation, "robust", honest)
+    found = algorithm.price((algorithm.price(0.0).least_eps or 0.0) + more)
+    assert found.words.startswith(found.sentence)
+    return str(found.sentence)
+
+
 def certain_lie(situation: str) -> str:
     (found,) = [each for each in played(situation, "robust", one_lie).suspects() if each.is_certain]
     return "; ".join(found.evidence)
@@ -125,7 +134,8 @@ SENTENCES: dict[str, Callable[[str], str]] = {
     "certificate": lambda situation: played(situation, "robust", honest).recommend().guarantee,
     "bounds": lambda situation: played(situation, "robust", honest).guarantee,
     "regret": lambda situation: played(situation, "robust", honest).regret_certificate().guarantee,
-    "price": lambda situation: played(situation, "robust", honest).price(3.0).sentence,
+    "price": lambda situation: price_of(situation, 0.1),
+    "price without a limit": lambda situation: price_of(situation, 9.0),
     "level that holds": lambda situation: level_of(situation, is_contradicted=False),
     "level that is contradicted": lambda situation: level_of(situation, is_contradicted=True),
     "more corruption than": more_than,
@@ -133,6 +143,22 @@ SENTENCES: dict[str, Callable[[str], str]] = {
     "refutation": refuting,
     "certain lie": certain_lie,
 }
+
+IN_THE_TABLE = {
+    "worst case": "worst case:",
+    "certificate": "is better than this one by more than",
+    "bounds": "f lies within the bounds",
+    "regret": "the regret of the",
+    "price": "Lies totalling less than",
+    "price without a limit": "Even if every reading were off by",
+    "level that holds": "valid if C <=",
+    "level that is contradicted": "contradicted if C <=",
+    "more corruption than": "there is more than that",
+    "detection": "Corruption detected in round",
+    "refutation": "The assumptions are refuted",
+    "certain lie": "outside",
+}
+"""What each sentence says, here and in docs/threats.md."""
 
 WAITING = ("certificate", "bounds", "regret", "more corruption than")
 """Sentences that readings of a later round would tighten; the others rest on what is complete."""
@@ -144,9 +170,18 @@ def test_every_sentence_says_what_it_supposes(sentence: str, situation: str) -> 
     words = SENTENCES[sentence](situation)
     assert (LOST in words) == (situation == "lost")
     assert ("missing" in words) == (situation == "lost")
-    if sentence == "price" and situation == "late":
-        assert words.startswith("No price yet")
-    assert (LATE in words) == (situation == "late" and sentence in (*WAITING, "price"))
+    is_price = sentence.startswith("price")
+    assert words.startswith("No price yet") == (is_price and situation == "late")
+    assert (LATE in words) == (situation == "late" and (is_price or sentence in WAITING))
+
+
+def test_the_table_of_the_docs_has_each_sentence() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "threats.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| ")]
+    for sentence, said in IN_THE_TABLE.items():
+        assert any(said in row for row in rows), sentence
+        assert said in SENTENCES[sentence]("plain")
+    assert SENTENCES.keys() == IN_THE_TABLE.keys()
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)

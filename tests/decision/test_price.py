@@ -339,7 +339,7 @@ def test_a_bribe_that_an_audit_names_would_have_worked() -> None:
     """One reading of 1000, which is cut: told as 999.73 it is cut as before, and nothing changes."""
     n_named, n_unnamed, kernel = 0, 0, ub.SquaredExponential(0.2)
     assumed = ub.Assumptions(kernel, B=1.0, B0=1.0, noise_std=0.05, lam=0.05, c_max=math.inf)
-    for seed in range(40):
+    for seed in range(12):
         rng = np.random.default_rng(seed)
         centres, heights = rng.random((3, 1)), rng.standard_normal(3)
         norm = np.sqrt(heights @ kernel(centres, centres) @ heights)
