@@ -211,6 +211,8 @@ def test_what_contradicts_itself_after_an_open_round_is_no_contradiction_yet(sen
 
 # --- at the doors of a run -------------------------------------------------------------------------
 
+GRID = ub.Grid(np.linspace(0.0, 1.0, 9)[:, None])
+
 
 def measured(values: Values, algorithm: Any, n_lost: int = 3) -> Callable[[Any], float]:
     """A function that has no value in its last rounds."""
@@ -251,7 +253,7 @@ def test_an_audit_says_what_its_proof_supposes(n_lost: int) -> None:
     y = 0.3 * x + 0.02 * rng.standard_normal(30)
     y[7] += 2.0
     y[30 - n_lost :] = math.nan
-    audit = ub.audit(x, y, [(0.0, 1.0)], assumptions=assumed, corruption=2.5)
+    audit = ub.audit(x[:, None], y, GRID, assumptions=assumed, corruption=2.5)
     assert audit.proof is not None
     assert audit.least_corruption > 0.0
     for words in (audit.proof.words, str(audit), audit.to_html(), audit.price(2.0).sentence):
@@ -268,13 +270,43 @@ def test_an_audit_that_no_lies_explain_says_what_that_supposes(n_lost: int) -> N
     assumed = ub.Assumptions(ub.Matern(2.5, 0.5), B=1.0, B0=1.0, noise_std=0.01, lam=0.01, c_max=0.5)
     x, y = [0.0, 0.5, 1.0] + n_lost * [0.2], [0.0, 9.0, 0.0] + n_lost * [math.nan]
     audit = ub.audit(x, y, [(0.0, 1.0)], assumptions=assumed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ub.AssumptionsRefuted)
+    with pytest.warns(ub.AssumptionsRefuted) as caught:
         words = audit.proof.words
+    assert "points you chose" not in str(caught[0].message)
     assert words.startswith("No lies explain these readings: what is assumed is wrong (noise, smooth")
     assert "or the size of a lie)" in words
     assert (f", if {LOST}." in words) == (n_lost == 3)
     assert words.endswith("Were it right, that would happen with probability at most 0.1.")
+
+
+def test_an_audit_says_the_same_of_a_table_in_any_order() -> None:
+    pytest.importorskip("clarabel")
+    x, rng = np.repeat(np.linspace(0.0, 1.0, 5), 6), np.random.default_rng(0)
+    assumed = ub.Assumptions(ub.Matern(2.5, 0.5), B=1.0, B0=1.0, noise_std=0.02, lam=0.01, c_max=9.0)
+    y = 0.3 * x + 0.02 * rng.standard_normal(30)
+    y[7] += 2.0
+    said = []
+    for order in (np.argsort(y), np.argsort(-y)):
+        audit = ub.audit(x[order, None], y[order], GRID, assumptions=assumed, corruption=2.5)
+        t = int(np.argmax(y[order])) + 1
+        proven = audit.proof.of(t).split(" and ")[-1]
+        best, price = audit.recommendation, audit.price(2.0)
+        said.append((audit.proof.words, proven, str(best), best.guarantee, price.sentence))
+    assert said[0] == said[1]
+    assert "order" not in " ".join(said[0])
+
+
+def test_an_audit_in_mid_run_says_on_which_rounds_its_proof_rests() -> None:
+    pytest.importorskip("clarabel")
+    study = ub.Study([(0.0, 1.0)], assumptions=replace(ASSUMED, c_max=9.0), corruption=9.0, seed=0)
+    queries = study.ask(8)
+    for k in (0, 1, 2, 3, 5, 6, 7):
+        study.tell(queries[k], 3.0 if k == 2 else 0.4)
+    audit = study.audit()
+    assert audit.proof.total > 0.0
+    assert "This rests on 4 of the 7 readings" in audit.proof.words
+    assert LATE in audit.recommendation.guarantee
+    assert audit.price().sentence.startswith("No price yet")
 
 
 def test_where_readings_are_known_to_be_selected_the_proof_does_without_them_and_supposes_nothing() -> (
