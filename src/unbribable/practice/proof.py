@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unbribable.decision.conditions import Condition, FitIsRight, Missing, supposition, under
 from unbribable.practice.engine import Engine
 from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
 
@@ -44,6 +45,8 @@ class Proof:
     """Readings that it rests on: those of the rounds before the first one that is still open."""
     n_waiting: int
     """The others. Which of them are there already may depend on their values."""
+    conditions: tuple[Condition, ...] = ()
+    """What it supposes of missing readings."""
 
     @property
     def words(self) -> str:
@@ -61,9 +64,15 @@ class Proof:
 
     @property
     def _total_words(self) -> str:
-        model = "the fitted model" if self.is_fitted else "what is assumed"
         if self.is_refuted:
-            return f"No lies explain these readings: {model} is wrong (noise, smoothness or range)."
+            wrong = (
+                f"No lies explain these readings: {self._model} is wrong (noise, smoothness, range or "
+                "the size of a lie)."
+            )
+            return under(wrong, self.conditions) + (
+                f" Were it right, that would happen with probability at most "
+                f"{1.0 - self.probability:.3g}."
+            )
         if self.total == 0.0:
             return (
                 "Nothing proves that anybody lied. Lies of less than about "
@@ -72,7 +81,7 @@ class Proof:
         more = "" if self.total <= self.C else f", more than the {self.C:.4g} that was stated"
         return (
             f"These readings cannot be explained without lies totalling at least {self.total:.4g}{more} "
-            f"(with probability at least {self.probability:.4g}, if {model} is right)."
+            f"(with probability at least {self.probability:.4g}, if {self._supposed})."
         )
 
     def of(self, t: int) -> str:
@@ -86,7 +95,15 @@ class Proof:
             return ""
         said = " and ".join(words)
         said = said if said.startswith("a lie") else f"a lie {said}"
-        return f"{said}, if {'the fitted model' if self.is_fitted else 'what is assumed'} is right"
+        return f"{said}, if {self._supposed}"
+
+    @property
+    def _model(self) -> str:
+        return "the fitted model" if self.is_fitted else "what is assumed"
+
+    @property
+    def _supposed(self) -> str:
+        return supposition([FitIsRight(self._model), *self.conditions])
 
 
 def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
@@ -114,6 +131,7 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     points, rows = np.unique(U, axis=0, return_inverse=True)
     y = np.array([units.to_model(each.y) for each in told])
     rounds = np.array([each.t for each in told], dtype=np.intp)
+    is_selected = any(engine.lost.values()) or not all(engine.retracted.values())
     least = LeastCorruption(
         points,
         rows.reshape(-1),
@@ -121,7 +139,7 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         assumptions,
         number=np.maximum(rounds, last_row),
         n_told=n_rounds,
-        is_selected=any(engine.lost.values()) or not all(engine.retracted.values()),
+        is_selected=is_selected,
     )
     amounts = [a for a in (plan.corruption, plan.known_or_zero) if isinstance(a, int | float)]
     C = float(amounts[0]) if amounts else math.inf
@@ -146,4 +164,5 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         noise_std=units.scale * assumptions.noise_std,
         n_readings=len(told),
         n_waiting=len(engine.told) - len(told),
+        conditions=(Missing(len(engine.lost)),) if engine.lost and not is_selected else (),
     )

@@ -16,7 +16,7 @@ from unbribable.decision.suspects import Suspect
 from unbribable.decision.words import point
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.advice import advise, assumed, doubt, listed, price
+from unbribable.practice.advice import advise, assumed, detection, doubt, listed, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan
 from unbribable.practice.run_file import FORMAT, read, write
@@ -201,8 +201,7 @@ class Result:
             *([self.price().sentence] if self.regret_bound is not None else []),
             self.guarantee,
         ]
-        if self.detected is not None:
-            lines.append(f"Corruption was detected in round {self.detected}.")
+        lines += [said] if (said := detection(self.engine)) else []
         if self.stopped is not None:
             lines.append(f"The run was ended before its last round by {self.stopped}.")
         return "\n".join(lines)
