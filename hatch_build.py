@@ -26,8 +26,7 @@ class CustomBuildHook(BuildHookInterface):
 
 
 def compiles(source: Path, library: Path) -> bool:
-    """Whether the C compiler makes the library of the source; else there is none afterwards."""
-    library.unlink(missing_ok=True)
+    """Whether the C compiler makes the library of the source; else one of an older source is removed."""
     # a name of its own first: who has loaded the old one goes on with that
     new = library.with_suffix(f".{os.getpid()}")
     command = [os.environ.get("CC", "cc"), "-O3", "-ffp-contract=off", "-shared", "-fPIC"]
@@ -35,6 +34,8 @@ def compiles(source: Path, library: Path) -> bool:
         subprocess.run([*command, "-o", str(new), str(source), "-lm"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):  # there is none, or not of this kind
         new.unlink(missing_ok=True)
+        if library.exists() and library.stat().st_mtime < source.stat().st_mtime:
+            library.unlink()
         return False
     new.replace(library)
     return True

@@ -16,6 +16,7 @@ import unbribable as ub
 from unbribable.cli import demo, main
 from unbribable.cli.main import app
 from unbribable.extras import missing
+from unbribable.theory import compiled
 
 SPEC = """
 name = "tiny"
@@ -426,8 +427,19 @@ def test_the_module_is_the_console_script():
     assert "kernel.kind must be one of" in done.stderr
 
 
-def test_the_version_is_printed():
-    assert call("--version").stdout == f"unbribable {ub.__version__}\n"
+MISSING_PART = ", without its compiled part: slower, the same results up to rounding"
+
+
+def test_the_version_is_printed_and_whether_the_compiled_part_is_missing(monkeypatch):
+    for library, words in ((object(), ""), (None, MISSING_PART)):
+        monkeypatch.setattr(compiled, "LIBRARY", library)
+        assert call("--version").stdout == f"unbribable {ub.__version__}{words}\n"
+
+
+def test_a_sweep_says_that_a_spec_is_a_program():
+    said = " ".join(call("sweep", "--help").stdout.split())
+    assert "treat a spec from somebody else as a program" in said
+    assert "a call that never returns is not ended" in said
 
 
 def test_a_command_starts_without_what_only_others_need():

@@ -3,13 +3,22 @@
 import contextlib
 import json
 import os
+import re
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-_BINARY = getattr(os, "O_BINARY", 0)
+BINARY = getattr(os, "OBINARY", 0)
 """Where text files have other line ends."""
+
+
+_LEFT_OVER = ".{}.{}.tmp"
+"""What a file is called while it is written: its name and 32 hex digits."""
+
+_MINUTE = 60.0
+"""A file that is still called so after so many seconds is nobody's any more."""
 
 
 @contextlib.contextmanager
@@ -24,10 +33,10 @@ def written(path: str | os.PathLike[str], *, is_private: bool = False) -> Iterat
         is_private: Whether its owner alone may read it, from the first byte on.
     """
     target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    temporary = target.with_name(_LEFT_OVER.format(target.name, uuid.uuid4().hex))
     try:
         mode = 0o600 if is_private else 0o666
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
         with open(handle, "wb") as file:
             yield file
             file.flush()
@@ -40,6 +49,30 @@ def written(path: str | os.PathLike[str], *, is_private: bool = False) -> Iterat
         if isinstance(error, OSError) and error.errno is not None:
             error.filename, error.filename2 = str(path), None  # not the temporary one, or none
         raise
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that leaves no room for the longer one while the file is written."""
+    target = Path(path).resolve()
+    n_most = os.pathconf(target.parent, "PC_NAME_MAX") if hasattr(os, "pathconf") else 255
+    n_most -= len(_LEFT_OVER.format("", uuid.uuid4().hex))
+    if (n := len(os.fsencode(target.name))) > n_most:
+        raise ValueError(f"the name of a file must have at most {n_most} bytes here, got {n}: {path}")
+
+
+def remove_left_over(folder: Path, name: str | None = None) -> None:
+    """Remove what processes that were killed while they wrote a file have left beside it.
+
+    Args:
+        folder: Where the file is, not a link.
+        name: Of the file; None: any.
+    """
+    which = ".+" if name is None else re.escape(name)
+    pattern = re.compile(_LEFT_OVER.replace(".", r"\.").format(which, "[0-9a-f]{32}"))
+    with contextlib.suppress(OSError):  # a folder where nothing may be removed
+        for each in folder.iterdir():
+            if pattern.fullmatch(each.name) and time.time() - each.stat().st_mtime > _MINUTE:
+                each.unlink(missing_ok=True)
 
 
 def write_json(path: str | Path, plain: Any) -> None:

@@ -7,6 +7,7 @@ import optuna
 import pytest
 
 from integrations.test_cli_study import as_json, call, here
+from unbribable.integrations.optuna_sampler import UnbribableSampler
 
 __all__ = ["here"]  # a fixture
 
@@ -57,6 +58,17 @@ def test_a_table_is_imported_and_learned_and_its_lie_found():
     assert best["naive_number"] == 5
     assert best["params"]["gas"] == "N2" or best["estimate"] < 2.0
     assert as_json("ask", "oven")["number"] == 16
+
+
+def test_what_is_imported_is_a_table_whose_order_says_nothing():
+    oven()
+    number = as_json("ask", "oven")["number"]
+    call("tell", "oven", number, 0.5)
+    call("import", "oven", past(*(row(k) for k in range(4))), "--target", "yield")
+    study = optuna.load_study(study_name="oven", storage="sqlite:///unbribable.db")
+    result = UnbribableSampler.from_study(study).result(study)
+    assert [trial.is_row for trial in result.trials] == [False] + [True] * 4
+    assert result.engine.n_table == 5
 
 
 def test_importing_again_adds_only_what_is_new():

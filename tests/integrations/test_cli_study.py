@@ -279,6 +279,14 @@ def test_a_path_is_an_sqlite_file():
             ("create", "--storage", "postgresql://me:pw@host:port/x"),
             "storage must be an SQLite file such",
         ),
+        (
+            ("create", "--storage", "postgresql://me:p@w@127.0.0.1:1/x"),
+            "written as %40, got postgresql://me:***@127.0.0.1:1/x",
+        ),
+        (
+            ("create", "--storage", "postgresql://me:p@w/w@127.0.0.1:1/x"),
+            "written as %40, got postgresql://me:***@127.0.0.1:1/x",
+        ),
         (("create", "--storage", "nosuch://x"), "got nosuch://x: Can't load plugin"),
     ],
 )

@@ -95,6 +95,8 @@ def test_a_value_that_is_taken_out_is_gone_for_every_sampler():
         sampler.retract(study, LIE, "again")
     with pytest.raises(TypeError, match="reason must be words, got reason=''"):
         sampler.retract(study, 3, "")
+    with pytest.raises(ValueError, match="reason must be words that UTF-8 can write"):
+        sampler.retract(study, 3, "half a pair: \ud800")
 
 
 def test_a_result_of_a_study_has_names_and_does_not_follow_it(fitted):

@@ -189,6 +189,8 @@ def counted_fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
 
     class Counted:
+        unit = 1.0
+
         def __init__(self, U: Any, y: Any, **words: Any) -> None:
             calls.append(len(y))
             self.likely = Fit(0.0, float(len(y)), ub.Matern(2.5, (0.2,)), 0.1, 2.0, 2.0)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from practice.run_files import held, write_lines, write_whole
 from practice.scripted import (
     ASSUMED,
     BOX,
@@ -167,6 +168,16 @@ def test_another_runs_file_is_refused_and_the_difference_named(
     assert file.read_bytes() == before
 
 
+def test_a_file_in_another_format_is_refused_with_the_format_that_was_found(tmp_path: Path) -> None:
+    file, whole = stored(tmp_path)
+    file.write_text(json.dumps({**whole, "format": 1}))
+    with pytest.raises(ValueError, match="format must be 3 or 2, got 1"):
+        ub.Result.load(file)
+    file.write_text("[]")
+    with pytest.raises(ValueError, match="must be a run saved"):
+        ub.Result.load(file)
+
+
 @pytest.mark.parametrize("name", ["fitted", "fitted, known or zero", "given, a number"])
 def test_a_run_goes_on_with_more_rounds_on_the_same_file(name: str, tmp_path: Path) -> None:
     """As if it had been the longer run from the start, where that has the same initial design."""
@@ -258,7 +269,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_f_is_asked(
 def stored(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     file = tmp_path / "run.json"
     ub.maximize(Scripted(script={4: KeyboardInterrupt()}), n_rounds=6, file=file, **GIVEN)
-    return file, json.loads(file.read_text(encoding="utf-8"))
+    return file, held(file)
 
 
 def assert_file_refused(file: Path) -> None:
@@ -275,13 +286,21 @@ def assert_file_refused(file: Path) -> None:
     "damage",
     [
         pytest.param(lambda whole: b"", id="empty"),
-        pytest.param(lambda whole: whole[: len(whole) // 2], id="cut off"),
-        pytest.param(lambda whole: whole[:-1], id="the last byte missing"),
+        pytest.param(lambda whole: whole[: whole.index(b"\n") // 2], id="cut off"),
+        pytest.param(lambda whole: whole[: whole.index(b"\n") - 1], id="cut off by a byte"),
+        pytest.param(lambda whole: whole.replace(b"}\n", b"\n", 3), id="lines cut off within"),
+        pytest.param(lambda whole: whole + b"\n", id="an empty line"),
+        pytest.param(lambda whole: whole + whole, id="twice"),
+        pytest.param(lambda whole: whole.split(b"\n", 1)[1], id="no run"),
+        pytest.param(lambda whole: whole + b'{"tell": []}\n', id="another step"),
+        pytest.param(lambda whole: whole + b'{"told": {}}\n', id="a step without rows"),
+        pytest.param(lambda whole: whole + b"[]\n", id="a step that is a list"),
+        pytest.param(lambda whole: whole + b"3", id="a number at the end"),
         pytest.param(lambda whole: b"\xff\xfe" + whole, id="no text"),
         pytest.param(lambda whole: b"[1, 2]", id="a list"),
         pytest.param(lambda whole: b'"run"', id="text"),
         pytest.param(lambda whole: b"{}", id="nothing in it"),
-        pytest.param(lambda whole: whole.replace(b'"format": 2', b'"format": 99'), id="the future"),
+        pytest.param(lambda whole: whole.replace(b'"format": 3', b'"format": 99'), id="the future"),
         pytest.param(lambda whole: b"[" * 100_000 + b"]" * 100_000, id="nested a lot"),
         pytest.param(
             lambda whole: whole.replace(b"null", b"[" * 100_000 + b"]" * 100_000, 1), id="nested within"
@@ -362,8 +381,31 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG)
 def test_a_file_with_wrong_entries_is_refused_with_a_sentence(damage: Any, tmp_path: Path) -> None:
+    """In the format of today, and in the one before, which has names for what is left out here."""
     file, run = stored(tmp_path)
-    file.write_text(json.dumps(damage(run)), encoding="utf-8")
+    damaged = damage(run)
+    write_whole(file, damaged)
+    assert_file_refused(file)
+    if damaged.keys() >= {"trials", "pending", "stopped"}:
+        write_lines(file, damaged)
+        assert_file_refused(file)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, id="told again"),
+        pytest.param({"y": None, "error": "no"}, id="a failure later"),
+        pytest.param({"y": None, "error": "no", "retracted": True, "x": [0.5]}, id="elsewhere"),
+        pytest.param({"y": None, "error": "no", "retracted": True, "number": 2}, id="of another"),
+    ],
+)
+def test_a_round_is_told_once_unless_it_is_taken_back(changes: dict[str, Any], tmp_path: Path) -> None:
+    file, run = stored(tmp_path)
+    write_lines(file, run)
+    row = {"told": [{**run["trials"][0], **changes}]}
+    with file.open("a") as opened:
+        opened.write(json.dumps(row) + "\n")
     assert_file_refused(file)
 
 
@@ -374,10 +416,10 @@ def test_a_file_in_which_an_instance_was_changed_is_refused(name: str, tmp_path:
     run = ub.maximize(Scripted(), file=file, **words)
     labels = {trial.instance for trial in run.trials}
     assert len(labels) > 1
-    whole = json.loads(file.read_text(encoding="utf-8"))
+    whole = held(file)
     changed = whole["trials"][3]
     other = changed["instance"] = min(labels - {changed["instance"]})
-    file.write_text(json.dumps(whole), encoding="utf-8")
+    write_lines(file, whole)
     refused = (str(file), "instance of round 4 must be", f"instance={other!r}")
     assert_refused(lambda: ub.Result.load(file), ValueError, refused)
 
@@ -409,12 +451,13 @@ def f(x):
     return y
 
 if where == "save":
-    replace = os.replace
-    def kill_or_replace(source, target):
+    fsync = os.fsync
+    def kill_or_fsync(handle):
         if told.round == k:
+            os.ftruncate(handle, os.fstat(handle).st_size - 7)
             os.kill(os.getpid(), signal.SIGKILL)
-        replace(source, target)
-    os.replace = kill_or_replace
+        fsync(handle)
+    os.fsync = kill_or_fsync
 
 ub.maximize(f, n_rounds=9, seed=4, file=file, **PLANS["given, unknown"])
 """

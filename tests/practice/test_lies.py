@@ -1,6 +1,5 @@
 """A stated number or share of lies, of any size."""
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 import unbribable as ub
 from games import is_too_often, random_function
+from practice.run_files import held, write_whole
 from practice.scripted import (
     ASSUMED,
     BOX,
@@ -201,9 +201,9 @@ def test_flagged_readings_beyond_the_number_of_lies_are_said_to_be() -> None:
 def test_a_file_from_before_lies_could_be_stated_goes_on(tmp_path: Path, words: Any) -> None:
     file, whole = tmp_path / "run.json", {"assumptions": ASSUMED, "seed": 3, **words}
     first = ub.maximize(Scripted(), GRID, 6, file=file, **whole)
-    stored = json.loads(file.read_text())
+    stored = held(file)
     assert stored["plan"].pop("lies") == (None if words else 0.1)
-    file.write_text(json.dumps(stored))
+    write_whole(file, stored)
     assert_same_run(ub.Result.load(file), first)
     more = ub.maximize(Scripted(first=7), GRID, 10, file=file, **whole)
     assert len(more.trials) == 10

@@ -305,6 +305,11 @@ REFUSED: dict[str, Row] = {
         ("t must be the round of a reading", "t=2", "told are [1]"),
     ),
     "retracting without a reason": (lambda s, q: s.retract(1, ""), TypeError, ("reason must be words",)),
+    "retracting with half a pair of surrogates": (
+        lambda s, q: s.retract(1, "no\ud800"),
+        ValueError,
+        ("reason must be words that UTF-8 can write", "'no\\ud800'"),
+    ),
     "retracting a word": (lambda s, q: s.retract("1", "no"), TypeError, ("t must be an integer", "'1'")),
     "related perhaps": (
         lambda s, q: s.retract(1, "no", unrelated_to_value="yes"),  # type: ignore[arg-type]

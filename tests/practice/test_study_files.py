@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import unbribable as ub
+from practice.run_files import held, lines_of, write_whole
 from practice.scripted import PLANS, assert_refused, assert_same_run, trials_of, wave
 
 WORDS: dict[str, Any] = {**PLANS["given, known or zero"], "seed": 4}
@@ -41,29 +42,32 @@ def go_on(study: ub.Study) -> ub.Study:
 # --- killed at any moment ------------------------------------------------------------------------
 
 KILLED = """
-import json, os, signal, sys
+import json, os, signal, stat, sys
 from pathlib import Path
+from practice.run_files import held
 from practice.test_study_files import go_on, opened
 
-folder, replace, outcomes = Path(sys.argv[1]), os.replace, []
+folder, fsync, outcomes = Path(sys.argv[1]), os.fsync, []
 for k in range(1, 99):
     file = folder / f"{k}.json"
     child = os.fork()
     if child == 0:
         calls = [0]
-        def kill_or_replace(source, target):
+        def kill_or_fsync(handle):
             calls[0] += 1
             if calls[0] == k:
+                if stat.S_ISREG(os.fstat(handle).st_mode):
+                    os.ftruncate(handle, os.fstat(handle).st_size - int(sys.argv[2]))
                 os.kill(os.getpid(), signal.SIGKILL)
-            replace(source, target)
-        os.replace = kill_or_replace
+            fsync(handle)
+        os.fsync = kill_or_fsync
         go_on(opened(file))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     if not os.WIFSIGNALED(status):
         break
     go_on(opened(file)).close()
-    outcomes.append(json.loads(file.read_text()))
+    outcomes.append(held(file))
 print(json.dumps(outcomes))
 """
 
@@ -82,12 +86,13 @@ def run_script(text: str, *arguments: str) -> str:
 
 
 @pytest.mark.long
-def test_killed_at_any_moment_it_goes_on_exactly(tmp_path: Path) -> None:
-    """Each time before the file gets what was written: all that it can hold comes up. What is told
-    and pending in the end is the same bit for bit."""
+@pytest.mark.parametrize("n_cut", [0, 1, 40])
+def test_killed_at_any_moment_it_goes_on_exactly(n_cut: int, tmp_path: Path) -> None:
+    """Each time before what was written is certainly on the disk, with the end of it or without: all
+    that the file can hold comes up. What is told and pending in the end is the same bit for bit."""
     go_on(opened(tmp_path / "whole.json"))
-    whole = json.loads((tmp_path / "whole.json").read_text(encoding="utf-8"))
-    outcomes = json.loads(run_script(KILLED, str(tmp_path)))
+    whole = held(tmp_path / "whole.json")
+    outcomes = json.loads(run_script(KILLED, str(tmp_path), str(n_cut)))
     assert len(outcomes) >= 2 * N_TOLD - 1
     for k, run in enumerate(outcomes, 1):
         for key in ("domain", "plan", "seed", "trials", "pending"):
@@ -171,7 +176,190 @@ def test_a_forked_child_neither_writes_nor_unlocks(tmp_path: Path) -> None:
     assert len(ub.Result.load(tmp_path / "study.json").trials) == 1
 
 
+TOLD_BESIDE = """
+import sys
+from practice.test_study_files import opened
+
+with opened(sys.argv[1]) as study:
+    study.tell([0.9], 9.0)
+"""
+
+
+@pytest.mark.parametrize("way", ["no lock", "another name"])
+def test_what_another_process_told_the_same_file_is_never_dropped(way: str, tmp_path: Path) -> None:
+    """Where the lock was removed by hand, or the file opened under a second name: both readings are
+    kept, one in the file, one in the error."""
+    file, beside = tmp_path / "study.json", tmp_path / "second.json"
+    study = opened(file)
+    study.tell([0.1], 1.0)
+    if way == "no lock":
+        beside = file
+        (tmp_path / ".study.json.lock").unlink()
+    else:
+        beside.hardlink_to(file)
+    run_script(TOLD_BESIDE, str(beside))
+    for n_told, x in ((2, 0.3), (3, 0.5)):
+        with pytest.raises(
+            OSError, match=r"another run has written to this file.*study\.json"
+        ) as caught:
+            study.tell([x], 2.0)
+        assert len(caught.value.result.trials) == n_told  # type: ignore[attr-defined]
+    assert [trial.y for trial in ub.Result.load(file).trials] == [1.0, 9.0]
+
+
+def test_a_file_that_was_removed_or_holds_no_more_than_is_known_is_written_anew(tmp_path: Path) -> None:
+    file = tmp_path / "study.json"
+    study = opened(file)
+    study.tell([0.1], 1.0)
+    file.unlink()
+    study.tell([0.3], 2.0)
+    study.save(file)  # without the steps that led there
+    study.tell([0.5], 3.0)
+    file.write_bytes(file.read_bytes() + b'{"told": [{"num')
+    study.tell([0.7], 4.0)
+    assert [trial.y for trial in ub.Result.load(file).trials] == [1.0, 2.0, 3.0, 4.0]
+    study.close()
+    assert len(opened(file).trials) == 4
+
+
 # --- the file ------------------------------------------------------------------------------------
+
+
+def test_a_step_is_a_line_at_the_end_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a retraction; what stood there stays as it is, and the line is on the disk in the end."""
+    file, fsync, synced = tmp_path / "study.json", os.fsync, [b""]
+
+    def look(handle: int) -> None:
+        fsync(handle)
+        synced.append(file.read_bytes())
+
+    study = opened(file)
+    study.ask()
+    contents = [file.read_bytes()]
+    monkeypatch.setattr(os, "fsync", look)
+    for step in (
+        lambda: study.tell(study.pending[0], 0.5),
+        lambda: study.ask(2),
+        lambda: study.tell([0.3], None),
+        lambda: study.retract(1, "typing error"),
+        lambda: study.tell(study.pending[1], 0.25),
+    ):
+        step()
+        contents.append(file.read_bytes())
+        assert synced[-1] == contents[-1]
+        assert contents[-1].startswith(contents[-2])
+        assert contents[-1].count(b"\n") == contents[-2].count(b"\n") + 1
+    steps = [next(iter(line)) for line in lines_of(file)]
+    assert steps[-5:] == ["told", "asked", "told", "told", "told"]
+    study.close()
+    assert_same_run(opened(file).result(), study.result())
+    assert len(file.read_bytes()) == len(contents[-1])
+
+
+@pytest.mark.parametrize("rest", [b"", b"\n", b"\x00\x00", b"{", b'{"told": [{"number": 3, "x"'])
+def test_a_line_that_was_cut_off_costs_that_step_alone(rest: bytes, tmp_path: Path) -> None:
+    """As a kill or a power cut leaves it. Reading it changes nothing; the next step puts it right."""
+    file = tmp_path / "study.json"
+    with opened(file) as study:
+        study.tell([0.1], 1.0)
+        study.tell([0.3], 2.0)
+    whole = file.read_bytes()
+    torn = whole[:-1] if rest == b"\n" else whole + rest
+    file.write_bytes(torn)
+    assert [trial.y for trial in ub.Result.load(file).trials] == [1.0, 2.0]
+    with opened(file) as study:
+        assert file.read_bytes() == torn
+        study.tell([0.5], 3.0)
+        study.tell([0.7], 4.0)
+    assert [trial.y for trial in ub.Result.load(file).trials] == [1.0, 2.0, 3.0, 4.0]
+    assert len(lines_of(file)) == 5
+
+
+def test_a_file_of_the_format_before_goes_on(tmp_path: Path) -> None:
+    one, other = tmp_path / "study.json", tmp_path / "before.json"
+    study = go_on(opened(one))
+    write_whole(other, held(one))
+    assert_same_run(ub.Result.load(other), study.result())
+    again = opened(other)
+    for each in (study, again):
+        each.tell(each.ask(), 0.125)
+    assert_same_run(again.result(), study.result())
+    assert held(other)["trials"] == held(one)["trials"]
+    assert held(other)["pending"] == held(one)["pending"]
+
+
+FULL = """
+import os, resource, sys
+from pathlib import Path
+import unbribable as ub
+from practice.test_study_files import opened
+
+file = Path(sys.argv[1])
+study = opened(file)
+study.tell([0.1], 1.0)
+before = file.read_bytes()
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 30, most))
+try:
+    study.tell([0.3], 2.0)
+except OSError as error:
+    print(error.filename == str(file), len(error.result.trials), file.read_bytes() == before)
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+study.tell([0.5], 3.0)
+print([trial.y for trial in ub.Result.load(file).trials])
+print(*sorted(os.listdir(file.parent)))
+"""
+
+
+def test_a_file_that_takes_half_a_line_has_none_of_it(tmp_path: Path) -> None:
+    """As on a full disk; the reading is kept in memory, and comes with the next one."""
+    said = run_script(FULL, str(tmp_path / "study.json")).splitlines()
+    assert said == ["True 2 True", "[1.0, 2.0, 3.0]", ".study.json.lock study.json"]
+
+
+def test_a_name_too_long_to_be_written_is_refused_when_it_is_opened(tmp_path: Path) -> None:
+    n_most = os.pathconf(tmp_path, "PC_NAME_MAX") - 38
+    with opened(tmp_path / ("a" * n_most)) as study:
+        study.tell([0.1], 1.0)
+    words = ("name of a file must have at most", str(n_most), f"got {n_most + 1}")
+    assert_refused(lambda: opened(tmp_path / ("a" * (n_most + 1))), ValueError, words)
+    assert_refused(lambda: opened(tmp_path / ("a" * (n_most - 1) + "é")), ValueError, words)
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder"])
+def test_a_file_that_is_none_is_refused_when_it_is_opened(kind: str, tmp_path: Path) -> None:
+    """A device may never end, and a pipe waits for somebody to write."""
+    file = tmp_path / "study.json"
+    if kind == "device":
+        file.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.mkdir()
+    for call in (lambda: opened(file), lambda: ub.Result.load(file), lambda: ub.Study.load(file)):
+        assert_refused(call, ValueError, ("must be a regular file", str(file)))
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_a_killed_process_has_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    """But nothing that may still be written, and no file of anybody else's."""
+    file, digits = tmp_path / "study.json", "0123456789abcdef" * 2
+    ours = tmp_path / f".study.json.{digits}.tmp"
+    others = [
+        tmp_path / f".study.json.{digits[::-1]}.tmp",  # just written
+        tmp_path / f".other.json.{digits}.tmp",
+        tmp_path / f".study.json.{digits[1:]}.tmp",
+        tmp_path / f".study-json.{digits}.tmp",
+        tmp_path / f"study.json.{digits}.tmp",
+    ]
+    for path in (ours, *others):
+        path.touch()
+    for path in (ours, *others[1:]):
+        os.utime(path, (0, 0))
+    opened(file).close()
+    assert sorted(tmp_path.iterdir()) == sorted(others)
 
 
 def test_every_query_and_reading_is_on_disk_when_the_call_returns(tmp_path: Path) -> None:

@@ -238,9 +238,9 @@ def test_workers_give_the_serial_table_bit_for_bit_and_one_that_dies_costs_only_
     """One cluster for both: starting one takes seconds."""
     sweep(spec(), tmp_path / "serial", serial=True)
     poisoned = spec().runs()[3].key
-    real = cluster.run_one
+    real = cluster.run_or_end
 
-    def run_one(run, out):  # a closure: Dask sends it to the workers by value
+    def run_or_end(run, out):  # a closure: Dask sends it to the workers by value
         import os
         import signal
 
@@ -248,7 +248,7 @@ def test_workers_give_the_serial_table_bit_for_bit_and_one_that_dies_costs_only_
             os.kill(os.getpid(), signal.SIGKILL)
         return real(run, out)
 
-    monkeypatch.setattr(cluster, "run_one", run_one)
+    monkeypatch.setattr(cluster, "run_or_end", run_or_end)
     monkeypatch.setitem(cluster._CONFIG, "distributed.scheduler.allowed-failures", 1)
     tally = sweep(spec(), tmp_path / "dask", n_workers=2)
     assert tally.failed == (poisoned,)

@@ -1,6 +1,7 @@
 """The knapsack in C: what NumPy gives, to the last bit, and an algorithm that does not notice."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -215,6 +216,10 @@ def test_without_a_compiler_there_is_no_library_and_nothing_fails(
     source.write_text("int whole(void) { return 0; }")
     assert hook.compiles(source, library) == library.exists()
     monkeypatch.setenv("CC", str(tmp_path / "no-compiler"))
+    library.write_text("made of this source")
+    assert not hook.compiles(source, library)
+    assert library.read_text() == "made of this source"
+    os.utime(library, (0, 0))
     assert not hook.compiles(source, library)
     assert sorted(tmp_path.iterdir()) == [source]
 

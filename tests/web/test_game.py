@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unbribable.runs.simulate import simulate
-from unbribable.web.game import LABELS, NOISE_STD, Tables, players, two_peaks
+from unbribable.web.game import EPS, LABELS, NOISE_STD, Tables, players, two_peaks
 from unbribable.web.liars import PRESETS
 from unbribable.web.moves import Setting, moves_of
 from unbribable.world.environment import Environment
@@ -114,18 +114,46 @@ def test_all_players_have_the_same_noise():
 # --- the end -----------------------------------------------------------------------------------
 
 
+def verdicts(position):
+    return {player["label"]: player["verdict"] for player in position["players"]}
+
+
 def test_hiding_the_peak_fools_gp_ucb_and_no_robust_player():
     position = after("h40")
-    verdicts = {player["label"]: player["verdict"] for player in position["players"]}
+    found = verdicts(position)
     assert position["is_over"]
-    assert [label for label in LABELS if verdicts[label]["is_fooled"]] == ["GP-UCB"]
-    assert verdicts["GP-UCB"]["words"].startswith("Fooled: it certifies")
-    assert all(verdict["price"] > 0.0 for verdict in verdicts.values())
+    assert [label for label in LABELS if found[label]["kind"] == "fooled"] == ["GP-UCB"]
+    assert found["GP-UCB"]["words"].startswith("Fooled: it certifies")
+    assert all(verdict["price"] > 0.0 for verdict in found.values())
     assert all(player["view"] == [] for player in position["players"])
+
+
+@pytest.mark.parametrize("moves", ["h40", "d40", "o40", "w40"])
+def test_an_answer_is_right_or_it_is_wrong_and_said_to_be_or_the_player_is_fooled(moves):
+    """Whoever ends at the wrong peak is never called right, and is fooled if it certifies that peak."""
+    position = after(moves, budget=5.0)
+    for player in position["players"]:
+        last, verdict = player["rounds"][-1], player["verdict"]
+        is_deceived = last["certificate"] is not None and last["loss"] > last["certificate"] + 1e-9
+        honest = "right" if last["loss"] <= EPS else "wrong"
+        assert verdict["kind"] == ("fooled" if is_deceived else honest)
+        assert last["is_fooled"] == is_deceived
+        assert verdict["words"].startswith(position["heads"][verdict["kind"]])
+        assert f"{last['loss']:.3f}" in verdict["words"]
+    kinds = {verdict["kind"] for verdict in verdicts(position).values()}
+    assert kinds == {"o40": {"right"}, "d40": {"fooled", "wrong"}}.get(moves, kinds)
+
+
+def test_what_is_left_of_the_budget_is_not_a_rounding_error():
+    position = after("-70.-70.-60", budget=2.0)
+    assert position["players"][0]["left"] == 0.0
+    assert [player["left"] for player in position["players"][1:]] == [2.0] * 4
 
 
 def test_a_player_whose_assumptions_are_contradicted_certifies_nothing():
     position = after("w40")
-    assert position["players"][0]["refuted"] is not None
-    assert position["players"][0]["lower"] is None
-    assert position["players"][0]["verdict"]["words"].startswith("Noticed")
+    player = position["players"][0]
+    assert player["refuted"] is not None
+    assert player["lower"] is None
+    assert player["verdict"]["kind"] == "wrong"
+    assert "it noticed that the readings contradict its assumptions" in player["verdict"]["words"]

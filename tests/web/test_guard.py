@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import threading
 from pathlib import Path
 
 import httpx
@@ -10,6 +11,7 @@ import pytest
 import unbribable.web
 from unbribable import drawing
 from unbribable.web.app import page
+from unbribable.web.game import Tables
 from unbribable.web.guard import MAX_AT_ONCE
 from web.pages import HOST, TOKEN, client
 
@@ -69,6 +71,74 @@ def test_fifty_requests_at_once_are_refused_clearly_and_then_all_is_as_before():
     assert len(busy) > 25
     assert all(refused(answer, 503, f"at most {MAX_AT_ONCE} at once") for answer in busy)
     assert later.status_code == 200
+
+
+def scope(path, token=TOKEN):
+    headers = [(b"host", HOST.encode()), (b"x-token", token.encode())]
+    where = {"path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""}
+    return {"type": "http", "method": "GET", "http_version": "1.1", "headers": headers, **where}
+
+
+async def nothing():
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+def test_clients_that_never_read_keep_nobody_else_waiting():
+    app = page(token=TOKEN, hosts=frozenset({HOST}))
+
+    async def play():
+        begun = asyncio.Semaphore(0)
+
+        async def never_read(message):
+            begun.release()
+            await asyncio.Event().wait()
+
+        clients = [app(scope("/api/game"), nothing, never_read) for _ in range(MAX_AT_ONCE)]
+        tasks = [asyncio.ensure_future(each) for each in clients]
+        for _ in tasks:
+            await begun.acquire()
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}") as browser:
+            answer = await browser.get("/api/game")
+        for task in tasks:
+            task.cancel()
+        return answer
+
+    assert asyncio.run(play()).status_code == 200
+
+
+def test_requests_without_the_token_do_not_take_the_places_of_those_with_it(monkeypatch):
+    is_over = threading.Event()
+
+    def wait(tables, setting, moves):
+        is_over.wait(timeout=20.0)
+        return {}
+
+    monkeypatch.setattr(Tables, "after", wait)
+    app = page(token=TOKEN, hosts=frozenset({HOST}))
+
+    async def ask():
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}") as browser:
+            games = [asyncio.ensure_future(browser.get("/api/game")) for _ in range(MAX_AT_ONCE)]
+            await asyncio.sleep(0.1)
+            one_more = await browser.get("/api/game")
+            mine = await browser.get("/api/studies", headers={"x-token": TOKEN})
+            is_over.set()
+            await asyncio.gather(*games)
+            return one_more, mine
+
+    one_more, mine = asyncio.run(ask())
+    assert refused(one_more, 503, "at once")
+    assert mine.status_code == 200
+
+
+def test_a_wrong_path_is_a_page_for_a_browser_and_data_for_a_program():
+    seen = client().get("/studdy", headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert seen.status_code == 404
+    assert seen.headers["content-type"].startswith("text/html")
+    assert "There is nothing at this address" in seen.text
+    assert refused(client().get("/studdy"), 404, "a path must be one of the page's")
 
 
 def test_every_answer_forbids_what_is_loaded_from_elsewhere():

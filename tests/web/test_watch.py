@@ -1,6 +1,7 @@
 """Watch a study: everything it says, nothing of its seed, and no change without a reason and a token."""
 
 import json
+import threading
 import time
 
 import numpy as np
@@ -174,6 +175,100 @@ def test_an_error_while_working_out_is_shown_instead_of_the_study(file):
             break
         time.sleep(0.01)
     assert "must be a run saved" in found["error"]
+
+
+class Slow(StudyFile):
+    """Holds changing state: whether its answers are kept back, and what goes wrong."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.may_answer, self.error = threading.Event(), None
+
+    def answer(self, name, result):
+        assert self.may_answer.wait(timeout=20.0)
+        if self.error is not None:
+            raise self.error
+        return super().answer(name, result)
+
+
+def test_readings_are_shown_at_once_and_the_answer_when_it_is_ready(file):
+    source = Slow(file)
+    browser = client(source=source)
+
+    def seen(n):
+        for _ in range(600):
+            found = browser.get("/api/study?name=lab.json").json()
+            if len(found.get("y", [])) == n:
+                return found
+            time.sleep(0.01)
+        raise AssertionError("the readings were not shown in time")
+
+    first = seen(12)
+    assert "answer" not in first
+    assert first["is_behind"]
+    with ub.Study({"x": (0.0, 1.0)}, file=file) as study:
+        study.tell({"x": 0.7}, value(0.7))
+    second = seen(13)  # while the answer to the first twelve is still being worked out
+    assert "answer" not in second
+    assert second["is_behind"]
+    source.may_answer.set()
+    found = looked(browser, second["number"])
+    assert found["answer"]["estimate"] is not None
+    assert found["of"] == {"t": found["t"], "y": found["y"]}
+    assert len(found["sections"][0]["axes"][0]["readings"]) == 13
+
+
+def test_what_fails_because_something_is_out_of_reach_is_tried_again(file):
+    source = Slow(file)
+    browser = client(source=source)
+    source.error = OSError("the database must be within reach")
+    source.may_answer.set()
+    for _ in range(600):
+        found = browser.get("/api/study?name=lab.json").json()
+        if found["error"]:
+            break
+        time.sleep(0.01)
+    assert "within reach" in found["error"]
+    source.error = None
+    assert looked(browser)["error"] is None
+
+
+def test_words_that_cannot_be_written_are_refused_and_hide_no_study(file):
+    """Half of a pair of surrogates: JSON and Python allow it, UTF-8 does not."""
+    browser = client(source=StudyFile(file))
+    sent = b'{"name": "lab.json", "t": 5, "reason": "\\ud800", "unrelated_to_value": true}'
+    answer = browser.post("/api/retract", content=sent)
+    assert answer.status_code == 400
+    assert "reason must be words that UTF-8 can write" in answer.json()["error"]
+    with ub.Study({"x": (0.0, 1.0)}, file=file) as study:
+        study.tell({"x": 0.5}, None, error="no file \udcff.txt")
+    assert looked(browser)["missing"][-1]["error"] == "no file \udcff.txt"
+
+
+def test_a_worst_case_that_is_not_guaranteed_is_not_called_so(file):
+    browser = client(source=StudyFile(file))
+    found = looked(browser)
+    assert found["answer"]["is_guaranteed"]
+    sent = {"name": "lab.json", "t": LIE, "reason": "too high", "unrelated_to_value": False}
+    assert browser.post("/api/retract", json=sent).status_code == 200
+    assert not looked(browser, found["number"])["answer"]["is_guaranteed"]
+
+
+def test_axes_say_what_their_values_are(tmp_path):
+    space = {"flow": ub.Real(0.5, 200.0, log=True), "pulses": (1, 9), "gas": ["Ar", "N2"]}
+    with ub.Study(space, seed=1, file=tmp_path / "lab.json") as study:
+        for k in range(4):
+            study.tell(study.ask(), float(k))
+    axes = [
+        part["axes"][0] for part in looked(client(source=StudyFile(tmp_path / "lab.json")))["sections"]
+    ]
+    kinds = [(axis["is_log"], axis["is_whole"], axis["is_points"], axis["options"]) for axis in axes]
+    assert kinds == [
+        (True, False, False, None),
+        (False, True, True, None),
+        (False, False, True, ["Ar", "N2"]),
+    ]
+    assert axes[0]["values"][0] == 0.5
 
 
 def test_what_is_shown_is_what_the_result_says(file):

@@ -31,7 +31,14 @@ app.command()(page)
 
 def _version(is_wanted: bool) -> None:
     if is_wanted:
-        typer.echo(f"unbribable {version('unbribable')}")
+        from unbribable.theory.compiled import LIBRARY
+
+        part = (
+            ""
+            if LIBRARY is not None
+            else ", without its compiled part: slower, the same results up to rounding"
+        )
+        typer.echo(f"unbribable {version('unbribable')}{part}")
         raise typer.Exit
 
 
@@ -152,9 +159,14 @@ def sweep(
     ] = None,
     workers: Annotated[int | None, option("Processes; one per core by default.", min=1)] = None,
     scheduler: Annotated[str | None, option("Address of a Dask scheduler.")] = None,
-    serial: Annotated[bool, option("Play here, one by one.", "--serial")] = False,
+    serial: Annotated[
+        bool, option("Play here, one by one; a call that never returns is not ended.", "--serial")
+    ] = False,
 ) -> Answer:
     """Play every run of a spec whose record is missing or damaged, on all cores or on a cluster.
+
+    A spec that names classes of its own (kind = "module:Class") runs their code, here as soon as it
+    is read, and on the workers: treat a spec from somebody else as a program.
 
     \b
     Examples:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from unbribable.web.source import Source
 
 HERE = "127.0.0.1"
+EVERYWHERE = ("0.0.0.0", "::")
 PORT = 8730
 TABLES = (".csv", ".tsv", ".txt")
 DATABASES = (".db", ".sqlite", ".sqlite3")
@@ -28,7 +29,9 @@ DATABASES = (".db", ".sqlite", ".sqlite3")
 def page(
     what: Annotated[
         str | None,
-        typer.Argument(help=f"A study's file, a CSV file, or a database: {FORMS}."),
+        typer.Argument(
+            help=f"A study's file, a CSV file, or a database: {FORMS}.", envvar="UNBRIBABLE_STORAGE"
+        ),
     ] = None,
     host: Annotated[str, option("Where to listen; other than 127.0.0.1, others can reach it.")] = HERE,
     port: Annotated[
@@ -54,10 +57,11 @@ def page(
         with usage():
             listening = _listening(host, port)
         token, port = secrets.token_urlsafe(24), int(listening.getsockname()[1])
-        names = {HERE, "localhost", host}
-        hosts = None if host in ("0.0.0.0", "::") else frozenset(f"{name}:{port}" for name in names)
+        hosts = _hosts(host, port)
         view = {"source": "study", "table": "audit"}.get(next(iter(words), ""), "")
         address = f"http://{HERE if hosts is None else host}:{port}/{view}?token={token}"
+        if hosts != _hosts(HERE, port):
+            typer.echo(_exposed(host), err=True)
         if as_json:
             print_json({"address": address, "host": host, "port": port})
         else:
@@ -88,7 +92,10 @@ def _given(what: str | None) -> Iterator[dict[str, Any]]:
     else:
         with usage():
             if not Path(what).is_file():
-                raise ValueError(f"what to show must be a file, or a database, {FORMS}, got {what!r}")
+                raise ValueError(
+                    f"what to show must be a file that exists, or a database, {FORMS}, got {what!r}; "
+                    "a Study writes its file when it is first asked or told"
+                )
             found = {"table": Path(what)} if what.endswith(TABLES) else {"source": StudyFile(what)}
         yield found
 
@@ -99,11 +106,35 @@ def _in_database(opened: Any) -> "Source":
     return StudiesInDatabase(opened)
 
 
+def _hosts(host: str, port: int) -> frozenset[str] | None:
+    """The names by which the page may be called; any if it listens everywhere."""
+    if host in EVERYWHERE:
+        return None
+    return frozenset(f"{name}:{port}" for name in (HERE, "localhost", host))
+
+
+def _exposed(host: str) -> str:
+    """What it means to listen at a host that others can reach."""
+    where, names = f"at {host}", ""
+    if host in EVERYWHERE:
+        where = f"at every address of this machine, {host}"
+        names = " It answers to any host name, so only the token keeps other web sites out."
+    return (
+        f"The page listens {where}: whoever can reach it can play, and whoever has its address can "
+        f"read and change the study. The address, with its token, travels unencrypted.{names} Safer: "
+        "leave out --host, and come through a tunnel, such as ssh -L."
+    )
+
+
 def _listening(host: str, port: int | None) -> socket.socket:
     """A socket that listens there; without a port at ours, or at any that is free if it is taken."""
     try:
-        return socket.create_server((host, PORT if port is None else port))
+        listening = socket.create_server((host, PORT if port is None else port))
     except OSError as error:
-        if port is None:
-            return socket.create_server((host, 0))
-        raise OSError(f"host and port must be free to listen at, got {host}:{port}: {error}") from None
+        if port is not None:
+            raise OSError(
+                f"host and port must be free to listen at, got {host}:{port}: {error}"
+            ) from None
+        listening = socket.create_server((host, 0))
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else each answer waits 40 ms
+    return listening

@@ -43,6 +43,10 @@ def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
             parsed = sqlalchemy.make_url(url)
         except (sqlalchemy.exc.ArgumentError, ValueError):
             raise ValueError(f"storage must be {FORMS}, got {shown(storage)}") from None
+        if parsed.password is not None and "@" in f"{parsed.host}{parsed.database}":
+            raise ValueError(
+                f"storage must have each @ of a user or password written as %40, got {shown(storage)}"
+            )
         file = parsed.database or ""
         if parsed.get_backend_name() == "sqlite" and file and not file.startswith("file:"):
             _check_file(Path(file), is_new)
@@ -62,9 +66,14 @@ def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
                 raise missing(who, "its driver", "postgres") from None
             raise ModuleNotFoundError(f"{who} its driver, pip install it: {error.__cause__}") from None
         except (sqlalchemy.exc.SQLAlchemyError, StorageInternalError) as error:
-            reason = getattr(error, "orig", None) or error.__cause__ or error
-            line = str(reason).partition("\n")[0]
-            raise OSError(f"storage must be {FORMS}, got {shown(storage)}: {line}") from None
+            raise OSError(f"storage must be {FORMS}, got {what_failed(storage, error)}") from None
+
+
+def what_failed(storage: str, error: Exception) -> str:
+    """The address, without a password, and what the database says, in one line."""
+    cause = error.__cause__ or error
+    line = str(getattr(cause, "orig", None) or cause).partition("\n")[0]
+    return f"{shown(storage)}: {line}"
 
 
 def _check_file(file: Path, is_new: bool) -> None:

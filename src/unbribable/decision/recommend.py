@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.decision import words
+from unbribable.decision.conditions import (
+    Blind,
+    Chosen,
+    Condition,
+    Missing,
+    clauses,
+    refutation,
+    supposition,
+    waits,
+)
 from unbribable.decision.levels import Believer
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.counted import CountedLies
@@ -46,10 +56,8 @@ class Guarantee:
     """The largest single lie, c_max."""
     lies: FewLies | CountedLies | None = None
     """The number of lies it allows for, where they are counted."""
-    condition: str = ""
-    """What else it supposes, as a clause."""
-    n_waiting: int = 0
-    """Readings it does not rest on yet, because an earlier round is still open."""
+    conditions: tuple[Condition, ...] = ()
+    """What else it supposes, and what it does not rest on yet."""
 
     def said(self, units: Units = MODEL_UNITS) -> str:
         """The words, with the budget in these units, the cap where it says more, and the condition."""
@@ -57,7 +65,8 @@ class Guarantee:
         if self.cap < self.C:
             budget += f" and no single lie above {units.scale * self.cap:g}"
         words = self.words.replace("{C}", budget).replace("{cap}", f"{units.scale * self.cap:g}")
-        return ", ".join(filter(None, [words, self.condition]))
+        clause = supposition(self.conditions)
+        return f"{words}, and if {clause}" if clause else words
 
     def supposed(self, units: Units = MODEL_UNITS) -> str:
         """What it supposes, in a short clause without "if"."""
@@ -70,18 +79,12 @@ class Guarantee:
             words = f"lies{blind} total at most {units.scale * self.C:.4g}"
             if self.cap < self.C:
                 words += f" and none exceeds {units.scale * self.cap:.4g} (c_max)"
-        return ", ".join(filter(None, [words, self.condition.removeprefix("and if ")]))
+        return ", ".join([words, *clauses(self.conditions)])
 
     @property
     def waits(self) -> str:
         """A sentence about the readings it does not rest on yet; empty if there are none."""
-        if not self.n_waiting:
-            return ""
-        told = "The reading" if self.n_waiting == 1 else f"The {self.n_waiting} readings"
-        return (
-            f" {told} told after a round that is still open cannot tighten this yet: tell that round's "
-            "reading, or give it up."
-        )
+        return waits(self.conditions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +148,23 @@ class Level:
 
     C: float
     regret_bound: float | None
-    """None where the bounds of this level leave no value: C is larger than this level's."""
+    """None where the bounds of this level leave some point no value. Then C is larger than this
+    level's, or something else that `words` names is false."""
     threat: str = "weak"
+    conditions: tuple[Condition, ...] = ()
+    """What else it supposes."""
 
     @property
     def words(self) -> str:
-        """When it holds."""
+        """When it holds, or that the readings contradict just that."""
+        clause = supposition(self.conditions)
+        whole = f"{self._premises}, and if {clause}" if clause else self._premises
+        return f"{'contradicted' if self.regret_bound is None else 'valid'} if {whole}"
+
+    @property
+    def _premises(self) -> str:
         against = "against any adversary" if self.threat == "strong" else "and the adversary is weak"
-        return f"valid if C <= {self.C:g}, no single lie exceeds c_max, {against}"
+        return f"C <= {self.C:g}, no single lie exceeds c_max, {against}"
 
     def in_units(self, units: Units) -> "Level":
         """The same in other units."""
@@ -238,14 +250,18 @@ def threat_of(threat: str | None, default: str) -> str:
     return checks.choice("threat", default if threat is None else threat, ("none", "weak", "strong"))
 
 
-def refutation(t: int, delta: float) -> str:
-    """That the readings up to round t contradict the assumptions, in words."""
-    return (
-        f"The assumptions are refuted by the readings up to round {t}, so nothing is "
-        "guaranteed any more. True assumptions would be contradicted with probability at most "
-        f"{delta:g}; more likely B, noise_std or the corruption is larger than "
-        "assumed, or the kernel is wrong."
-    )
+def refuted(algorithm: "Algorithm") -> str | None:
+    """That the readings contradict the assumptions, in words; None if they do not."""
+    if algorithm.refuted is None:
+        return None
+    journal, conditions = algorithm.journal, list[Condition]()
+    if algorithm.policy.is_drawn:
+        conditions.append(Blind())
+    if journal.lost:
+        conditions.append(Missing(len(journal.lost)))
+    if journal.n_chosen:
+        conditions.append(Chosen(journal.n_chosen))
+    return refutation(algorithm.refuted, algorithm.assumptions.delta, conditions)
 
 
 def trusted(
@@ -258,22 +274,25 @@ def trusted(
         algorithm.assumptions,
     )
     bounds = ValidBounds.of([algorithm.policy.named(label) for label in guarantee.labels], assumed)
-    void, refuted = None, algorithm.refuted
+    void = refuted(algorithm)
     if algorithm.options.beta is not None:
         void = "No guarantee: beta was given, which replaces the proven noise width."
     elif journal.is_selected:
         void = journal.selection()
-    elif refuted is not None:
-        void = refutation(refuted, assumed.delta)
     guarantee = replace(
         guarantee,
         void=void,
-        is_refuted=refuted is not None,
+        is_refuted=algorithm.refuted is not None,
         cap=assumed.c_max,
-        condition=journal.condition(),
-        n_waiting=journal.n_waiting,
+        conditions=journal.conditions,
     )
     return guarantee, bounds
+
+
+def provable(algorithm: "Algorithm") -> tuple[Condition, ...] | None:
+    """What a claim about the corruption supposes; None where nothing is guaranteed."""
+    guarantee, _ = trusted(algorithm)
+    return guarantee.conditions if guarantee.void is None else None
 
 
 def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floats] | None, str]:
@@ -281,9 +300,9 @@ def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floa
     void = why_void(guarantee, bounds)
     words = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, f lies within the "
-        "bounds at every candidate."
+        f"bounds at every candidate.{guarantee.waits}"
     )
-    return None if void else bounds.cut, words + guarantee.waits
+    return None if void else bounds.cut, words
 
 
 def certified(
@@ -330,7 +349,7 @@ def recommendation(
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
     said = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, "
-        f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}"
+        f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}{guarantee.waits}"
     )
     return Recommendation(
         x=candidates.x_of(candidates.coordinates[i]),
@@ -342,8 +361,10 @@ def recommendation(
         threat=guarantee.threat,
         supposed=guarantee.supposed(units),
         rule=rule,
-        guarantee=said + guarantee.waits,
-        levels=tuple(level.in_units(units) for level in levels),
+        guarantee=said,
+        levels=tuple(
+            replace(level.in_units(units), conditions=guarantee.conditions) for level in levels
+        ),
         between_candidates=gap,
     )
 

@@ -52,10 +52,12 @@ def as_result(engine: Engine, space: named.Space) -> Result:
     own, found = engine.copied(), {}
     for t, u in own.failed.items():
         x = own.x_of(u)
-        found[t] = Trial(t, x, space.shown(x), None, None, error="no value")
+        is_row = t in own.rows
+        found[t] = Trial(t, x, space.shown(x), None, None, error="no value", is_row=is_row)
     for each in own.told:
         x, is_given = own.x_of(each.u), each.chosen_by == "user"
-        found[each.t] = Trial(each.t, x, space.shown(x), each.y, each.drawn, is_given)
+        is_row = each.t in own.rows
+        found[each.t] = Trial(each.t, x, space.shown(x), each.y, each.drawn, is_given, is_row=is_row)
     return Result(space, own, [found[t] for t in sorted(found)])
 
 

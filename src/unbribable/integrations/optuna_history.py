@@ -134,6 +134,8 @@ class History:
             t = trial.number + 1
             if t in told or not trial.state.is_finished():
                 continue
+            if is_added(trial):
+                engine.rows.add(t)
             if trial.number in self.retracted:
                 if t not in engine.retracted:
                     engine.retract(t, unrelated_to_value=self.retracted[trial.number])
@@ -253,6 +255,15 @@ class History:
         if rule not in self._said:
             self._said.add(rule)
             warnings.warn(f"{rule}{what} (said once, others may follow)", UserWarning, stacklevel=2)
+
+
+def is_added(trial: FrozenTrial) -> bool:
+    """Whether a finished trial came as one, by `study.add_trial`, as the rows of a table do.
+
+    Optuna gives these the same beginning and end. Another sampler's trial that ended at once may count
+    as one, too, which is valid.
+    """
+    return TRIAL_KEY not in trial.system_attrs and trial.datetime_start == trial.datetime_complete
 
 
 def is_lost(trial: FrozenTrial) -> bool:

@@ -112,9 +112,13 @@ def truth(name: str, value: Any) -> bool:
 
 
 def text(name: str, value: Any) -> str:
-    """Words, at least one."""
+    """Words, at least one, that a file can hold."""
     if not isinstance(value, str) or not value.strip():
         raise TypeError(f"{name} must be words, got {name}={value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates, which JSON and Python allow
+        raise ValueError(f"{name} must be words that UTF-8 can write, got {name}={value!r}") from None
     return value
 
 

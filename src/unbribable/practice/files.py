@@ -1,20 +1,11 @@
-"""Run files: written whole or not at all, readable by their owner alone, one run at a time."""
+"""Locks: a run file is for one run at a time."""
 
-import json
 import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-from unbribable.files import written
-from unbribable.practice.plan import Plan
-
-FORMAT = 2
-
-_KEYS = {"domain", "plan", "seed", "stopped", "seconds_per_ask", "trials", "pending"}
 
 _OURS = ("unbribable", "contextlib")
 
@@ -29,34 +20,6 @@ def level_of_user() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
         level, frame = level + 1, frame.f_back
     return level
-
-
-def write(path: str | os.PathLike[str], stored: dict[str, Any]) -> None:
-    """Write a run as JSON in place of what the file held; only its owner may read the file."""
-    text = json.dumps({"format": FORMAT, **stored}, allow_nan=False)
-    with written(path, is_private=True) as file:
-        file.write(text.encode())
-
-
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What `write` wrote.
-
-    Raises:
-        ValueError: The file is not a saved run, or has another format.
-    """
-    try:
-        stored = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # no text, no JSON, numbers or depths beyond limits
-        raise ValueError(f"{path} must be a run saved by Result.save, got {error}") from None
-    if not isinstance(stored, dict) or stored.get("format") != FORMAT or not stored.keys() >= _KEYS:
-        raise ValueError(f"{path} must be a run saved in format {FORMAT}, got another file")
-    domain, plan = stored["domain"], stored["plan"]
-    is_whole = isinstance(domain, dict) and isinstance(plan, dict)
-    if not is_whole or set(Plan.whole(plan)) != set(Plan.__dataclass_fields__):
-        raise ValueError(
-            f"{path} must be a run saved by Result.save, got domain={domain!r} and plan={plan!r}"
-        )
-    return {**stored, "plan": Plan.whole(plan)}
 
 
 @contextmanager

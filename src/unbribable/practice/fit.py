@@ -49,6 +49,9 @@ class Fitting:
         every: Points and readings, more than those, which tell the noise; the same if None. Where a
             run gathers they tell it best, but a shape that the rest of f does not have.
 
+    Attributes:
+        unit: A robust standard deviation of the readings, in the unit of y.
+
     Raises:
         TypeError, ValueError: The message says the rule and the value.
     """
@@ -78,12 +81,12 @@ class Fitting:
             noise_std = checks.real("noise_std", noise_std, at_least=0.0)
         y = np.clip(y, -1e150, 1e150)  # beyond, differences overflow
         self._kernel = kernel
-        self._origin, self._unit, self._is_flat = _location_and_scale(y, center)
+        self._origin, self.unit, self._is_flat = _location_and_scale(y, center)
         self._model = ReadingModel(
             X,
             np.zeros(len(y)) if self._is_flat else self._robust(y),
             None if kernel is None else kernel(X, X),
-            None if noise_std is None else noise_std / self._unit,
+            None if noise_std is None else noise_std / self.unit,
             CENTER_STD if center is None else 0.0,
         )
         self._every = self._model
@@ -100,8 +103,8 @@ class Fitting:
         dual, mean, norm = self._model.posterior(theta, is_kept)
         B0 = max(1.0, B0_FACTOR * max(float(np.abs(mean).max()), 1.0 / scale))
         return Fit(
-            center=self._origin + self._unit * self._model.center_std**2 * float(dual.sum()),
-            scale=self._unit * scale,
+            center=self._origin + self.unit * self._model.center_std**2 * float(dual.sum()),
+            scale=self.unit * scale,
             kernel=self._kernel_of(lengthscales),
             noise_std=noise / scale,
             B=max(B0, B_FACTOR * norm),
@@ -147,7 +150,7 @@ class Fitting:
         return self._solution if is_known else self._every.settle(self._solution[0])
 
     def _robust(self, y: Floats) -> Floats:
-        robust: Floats = np.clip((np.clip(y, -1e150, 1e150) - self._origin) / self._unit, -1e9, 1e9)
+        robust: Floats = np.clip((np.clip(y, -1e150, 1e150) - self._origin) / self.unit, -1e9, 1e9)
         return robust
 
     def _kernel_of(self, lengthscales: Floats) -> Kernel:

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
+from unbribable.model.kernels import Stationary
 from unbribable.practice.fit import Fit, Fitting
 from unbribable.practice.plan import DELTA, Plan
 from unbribable.theory.assumptions import Assumptions
@@ -22,6 +23,10 @@ N_FITTED = 160
 N_SIGMA = 6.0
 """Readings beyond B0 by that many noise_std are cut there, in a fitted model: an honest one with a
 probability below 2 exp(-18). Where a number of lies is stated, `FewLies` says where."""
+
+
+N_TIMES = 1e100
+"""By how much an amount that is given may exceed what the readings differ by."""
 
 
 @dataclass(frozen=True)
@@ -46,19 +51,26 @@ class Fitted:
     Where a kernel or B is given, the judge takes them to speak of f itself: its center is 0, and only
     its unit differs from the user's. B is that unit where it is given, and bounds |f| too, since
     k(x, x) <= 1; so where kernel, noise and B are given nothing that a bound depends on is fitted.
+    A kernel that is not stationary says itself where f may be a constant, as Linear does that it is 0 at
+    the origin: then no model has a center.
 
     Args:
         plan: What is given.
         U: Points in the unit cube, (n, d).
         y: Their readings, (n,).
         side: Of the domain that the kernel sees, (d,).
+
+    Raises:
+        ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
     """
 
     def __init__(self, plan: Plan, U: Floats, y: Floats, side: Floats) -> None:
         self._plan = plan
         self._side = side
         self._U, self._y = U, plan.sign * y
-        self._free = self._fitting(None)
+        self._is_centred = isinstance(plan.kernel, Stationary | None)
+        self._free = self._fitting(None if self._is_centred else 0.0)
+        _check_sizes(plan, self._free.unit)
 
     @cached_property
     def likely(self) -> Model:
@@ -84,7 +96,7 @@ class Fitted:
     def _about_f(self) -> Fitting:
         """With what is given taken to speak of f itself."""
         is_about_f = self._plan.kernel is not None or self._plan.B is not None
-        return self._fitting(0.0) if is_about_f else self._free
+        return self._fitting(0.0) if is_about_f and self._is_centred else self._free
 
     def _fitting(self, center: float | None) -> Fitting:
         kernel, kept = self._plan.kernel, thinned(self._U)
@@ -118,6 +130,17 @@ class Fitted:
             c_max=2.0 * limit if plan.lies is None else math.inf,
         )
         return Model(assumptions, Units(plan.sign * found.center, scale, plan.sign, limit))
+
+
+def _check_sizes(plan: Plan, unit: float) -> None:
+    """Refuse amounts whose squares, in the unit of the readings, float64 may not hold."""
+    given = {name: getattr(plan, name) for name in ("noise_std", "B", "corruption", "known_or_zero")}
+    for name, amount in given.items():
+        if isinstance(amount, int | float) and amount / N_TIMES > unit:
+            raise ValueError(
+                f"{name} must be at most {N_TIMES:g} times what the readings differ by, {unit:.3g}, got "
+                f"{name}={amount!r}; state it in the unit of the readings"
+            )
 
 
 def confirmed(U: Floats, y: Floats) -> float:

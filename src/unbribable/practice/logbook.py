@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.proposal import Query
+from unbribable.files import check_name, remove_left_over
 from unbribable.practice.engine import Engine
 from unbribable.practice.files import locked
-from unbribable.practice.result import Result, Trial, query_of, replayed
+from unbribable.practice.result import Result, Trial, query_of, query_to_plain, replayed
+from unbribable.practice.run_file import RunFile, check_regular
 from unbribable.practice.saving import resumed, save
 from unbribable.practice.space import Space
 
@@ -39,14 +41,15 @@ class Logbook:
         self.space = space
         self.engine = engine
         self.file = file
+        self._run_file = None if file is None else RunFile(file)
         self.trials: list[Trial] = []
         self.pending: dict[int, Query] = {}
         self._seconds: list[float] = []
         self._lock = threading.RLock()
         self._owner = os.getpid()
         self._close: Any = None
-        if file is not None:
-            self._open(file, seed)
+        if self._run_file is not None:
+            self._open(self._run_file, seed)
 
     @property
     def n_rounds(self) -> int:
@@ -62,6 +65,8 @@ class Logbook:
             except BaseException:
                 told = {trial.t for trial in self.trials}
                 self.pending = {t: query for t, query in self.pending.items() if t not in told}
+                if self._run_file is not None:
+                    self._run_file.anew()
                 self.engine = replayed(self.engine, self.trials)
                 raise
 
@@ -88,17 +93,20 @@ class Logbook:
         """The queries of the next n rounds: all of them, or none if they cannot be saved."""
         with self.changing() as engine:
             before = dict(self.pending)
+            queries: list[Query] = []
             try:
                 for t in range(self.n_rounds + 1, self.n_rounds + n + 1):
                     start = time.perf_counter()
                     asked = engine.ask(t, pending=[query.u for query in self.pending.values()])
                     self._seconds.append(time.perf_counter() - start)
                     self.pending[t] = query_of(t, asked.x, asked.drawn, self.space, engine)
-                self.save()
+                    queries.append(self.pending[t])
+                rows = [query_to_plain(query) for query in queries]
+                self._save({"asked": rows, "seconds_per_ask": self._seconds_per_ask})
             except BaseException:
                 self.pending = before
                 raise
-            return list(self.pending.values())[-n:]
+            return queries
 
     def find(self, query: Any) -> tuple[Query, bool]:
         """The query that is meant, and whether it is one of the user's own.
@@ -142,7 +150,14 @@ class Logbook:
                     self.trials.append(trial)  # first of all: what Ctrl-C finds here is not lost
                 self.pending.pop(trial.t, None)
                 trial.tell(engine)
-            self.save()
+            self._save({"told": [trial.to_plain() for trial in trials]})
+
+    def end(self, what: str) -> Result:
+        """The result of a run that `what` has ended before its last round; the file says so too."""
+        # Ctrl-C may have hit the engine in the middle: from the trials again.
+        result = self.result(anew=True, stopped=what)
+        self._save({"stopped": what}, result)
+        return result
 
     def result(self, *, anew: bool = False, stopped: str | None = None) -> Result:
         """Everything so far; `anew`: with an engine of its own, or else good until the next change."""
@@ -153,13 +168,8 @@ class Logbook:
                 self.trials,
                 pending=list(self.pending.values()),
                 stopped=stopped,
-                seconds_per_ask=float(np.median(self._seconds)) if self._seconds else None,
+                seconds_per_ask=self._seconds_per_ask,
             )
-
-    def save(self) -> None:
-        """Bring the file up to date, if there is one."""
-        if self.file is not None:
-            save(self.result(), self.file, lambda: self.result(anew=True))
 
     def go_on(self, found: Result) -> None:
         """Go on from what was saved."""
@@ -171,12 +181,28 @@ class Logbook:
         if self._close is not None:
             self._close()
 
-    def _open(self, file: str | os.PathLike[str], seed: Any) -> None:
+    @property
+    def _seconds_per_ask(self) -> float | None:
+        """Median time to choose a point."""
+        return float(np.median(self._seconds)) if self._seconds else None
+
+    def _save(self, step: dict[str, Any], result: Result | None = None) -> None:
+        """Bring the file up to date, if there is one; the result is one with this step."""
+        if self._run_file is not None:
+            save(self._run_file, step, lambda: self.result(anew=True) if result is None else result)
+
+    def _open(self, run_file: RunFile, seed: Any) -> None:
         self.space.to_plain()  # refuses what cannot be stored
-        if not Path(file).resolve().parent.is_dir():
+        file = run_file.path
+        target = Path(file).resolve()
+        if not target.parent.is_dir():
             raise ValueError(f"file must be in a folder that exists, got file={str(file)!r}")
+        check_name(file)
+        if target.exists():
+            check_regular(file)
         with ExitStack() as stack:
             stack.enter_context(locked(file))
-            if Path(file).exists():
-                self.go_on(resumed(file, self.space, self.engine.plan, seed))
+            remove_left_over(target.parent, target.name)
+            if target.exists():
+                self.go_on(resumed(run_file, self.space, self.engine.plan, seed))
             self._close = weakref.finalize(self, stack.pop_all().close)

@@ -15,7 +15,6 @@ from unbribable.practice.given import functions
 from unbribable.practice.plan import Settings, with_settings
 from unbribable.practice.progress import reporter
 from unbribable.practice.result import Result, Trial
-from unbribable.practice.saving import save
 from unbribable.practice.study import Study
 
 Callback = Callable[[Result, Trial], bool | None]
@@ -57,8 +56,8 @@ def maximize(
         {settings}
         direction: "maximize" or "minimize".
         seed: Of the secret draws and the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading). A run that is resumed from a file
-            has them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
+            A run that is resumed from a file has them already, and refuses others.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
@@ -106,13 +105,7 @@ def maximize(
                 run.play(n_jobs, hear)
             except KeyboardInterrupt:
                 run.stop("Ctrl-C")
-        if run.stopped is None:
-            return log.result()
-        # Ctrl-C may have hit the engine in the middle: from the trials again.
-        result = log.result(anew=True, stopped=run.stopped)
-        if file is not None:
-            save(result, file, lambda: result)
-        return result
+        return log.result() if run.stopped is None else log.end(run.stopped)
 
 
 def minimize(f: Callable[[Any], float], domain: Any, n_rounds: int, **words: Any) -> Result:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unbribable.decision.conditions import Condition, FitIsRight, Missing, supposition, under
 from unbribable.practice.engine import Engine
 from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
 
@@ -40,13 +41,38 @@ class Proof:
     """Of an event of its own: beside intervals, both hold with the sum of both failures."""
     noise_std: float
     """The noise that is assumed."""
+    n_readings: int
+    """Readings that it rests on: those of the rounds before the first one that is still open."""
+    n_waiting: int
+    """The others. Which of them are there already may depend on their values."""
+    conditions: tuple[Condition, ...] = ()
+    """What it supposes of missing readings."""
 
     @property
     def words(self) -> str:
-        """The total in a sentence, with what it rests on."""
-        model = "the fitted model" if self.is_fitted else "what is assumed"
+        """The total in a sentence, and what it rests on."""
+        return self._total_words + self._waiting_words
+
+    @property
+    def _waiting_words(self) -> str:
+        if not self.n_waiting:
+            return ""
+        return (
+            f" This rests on {self.n_readings or 'none'} of the {self.n_readings + self.n_waiting} "
+            "readings: those of the rounds before the first one that is still open."
+        )
+
+    @property
+    def _total_words(self) -> str:
         if self.is_refuted:
-            return f"No lies explain these readings: {model} is wrong (noise, smoothness or range)."
+            wrong = (
+                f"No lies explain these readings: {self._model} is wrong (noise, smoothness, range or "
+                "the size of a lie)."
+            )
+            return under(wrong, self.conditions) + (
+                f" Were it right, that would happen with probability at most "
+                f"{1.0 - self.probability:.3g}."
+            )
         if self.total == 0.0:
             return (
                 "Nothing proves that anybody lied. Lies of less than about "
@@ -55,7 +81,7 @@ class Proof:
         more = "" if self.total <= self.C else f", more than the {self.C:.4g} that was stated"
         return (
             f"These readings cannot be explained without lies totalling at least {self.total:.4g}{more} "
-            f"(with probability at least {self.probability:.4g}, if {model} is right)."
+            f"(with probability at least {self.probability:.4g}, if {self._supposed})."
         )
 
     def of(self, t: int) -> str:
@@ -69,13 +95,24 @@ class Proof:
             return ""
         said = " and ".join(words)
         said = said if said.startswith("a lie") else f"a lie {said}"
-        return f"{said}, if {'the fitted model' if self.is_fitted else 'what is assumed'} is right"
+        return f"{said}, if {self._supposed}"
+
+    @property
+    def _model(self) -> str:
+        return "the fitted model" if self.is_fitted else "what is assumed"
+
+    @property
+    def _supposed(self) -> str:
+        return supposition([FitIsRight(self._model), *self.conditions])
 
 
 def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     """The least corruption of the readings that an engine was told.
 
-    Readings beyond the reach of a fitted model are cut there, which never enlarges a lie.
+    While a round is open, which later readings are there already may depend on their values: only those
+    of the rounds before it count. A row of a table gets the noise limit of the last one, since in the
+    order in which the rows were read it may have been that. Readings beyond the reach of a fitted model
+    are cut there, which never enlarges a lie.
 
     Args:
         engine: With a fit, see `Engine.settled`.
@@ -88,24 +125,28 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     model, plan = engine.fit().judge, engine.plan
     units, assumptions = model.units, model.assumptions
     assumptions = replace(assumptions, c_max=min(assumptions.c_max, 2.0 * units.limit))
-    points, rows = np.unique([each.u for each in engine.told], axis=0, return_inverse=True)
-    y = np.array([units.to_model(each.y) for each in engine.told])
-    number = np.array([each.t for each in engine.told])
+    n_rounds, last_row = engine.n_complete, max(engine.rows, default=0)
+    told = sorted((each for each in engine.told if each.t <= n_rounds), key=lambda each: each.t)
+    U = np.array([each.u for each in told]).reshape(-1, engine.domain.d)
+    points, rows = np.unique(U, axis=0, return_inverse=True)
+    y = np.array([units.to_model(each.y) for each in told])
+    rounds = np.array([each.t for each in told], dtype=np.intp)
     is_selected = any(engine.lost.values()) or not all(engine.retracted.values())
     least = LeastCorruption(
         points,
         rows.reshape(-1),
         y,
         assumptions,
-        number=number if is_selected else None,
-        n_told=max([*engine.lost, *engine.retracted, int(number.max())]) if is_selected else None,
+        number=np.maximum(rounds, last_row),
+        n_told=n_rounds,
         is_selected=is_selected,
     )
     amounts = [a for a in (plan.corruption, plan.known_or_zero) if isinstance(a, int | float)]
     C = float(amounts[0]) if amounts else math.inf
     found = least.explain()
-    total, place = units.scale * found.total, {int(t): i for i, t in enumerate(number)}
-    asked = [] if found.is_refuted else doubted[: min(N_ASKED, WORK // len(y))]
+    total, place = units.scale * found.total, {int(t): i for i, t in enumerate(rounds)}
+    doubted = [] if found.is_refuted else [t for t in doubted if t in place]
+    asked = doubted[: min(N_ASKED, WORK // max(1, len(y)))]
 
     def certain(within: float) -> dict[int, float]:
         sizes = {t: units.scale * least.certain_lie(place[t], within / units.scale) for t in asked}
@@ -121,4 +162,7 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         is_fitted=bool(plan.fitted),
         probability=found.probability,
         noise_std=units.scale * assumptions.noise_std,
+        n_readings=len(told),
+        n_waiting=len(engine.told) - len(told),
+        conditions=(Missing(len(engine.lost)),) if engine.lost and not is_selected else (),
     )

@@ -16,10 +16,10 @@ from unbribable.decision.suspects import Suspect
 from unbribable.decision.words import point
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.advice import advise, assumed, doubt, listed, price
+from unbribable.practice.advice import advise, assumed, detection, doubt, listed, price
 from unbribable.practice.engine import Engine
-from unbribable.practice.files import FORMAT, read, write
 from unbribable.practice.plan import Plan
+from unbribable.practice.run_file import FORMAT, read, write
 from unbribable.practice.space import Space
 
 
@@ -43,6 +43,8 @@ class Trial:
     """Why there is no reading."""
     retracted: bool | None = None
     """None, or that its reading was taken out: whether the reason had nothing to do with its value."""
+    is_row: bool = False
+    """Whether it came in a table, whose order says nothing of when it was read."""
 
     def __post_init__(self) -> None:
         x = self.x.copy()
@@ -56,11 +58,13 @@ class Trial:
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
-        names = ("number", "x", "params", "y", "instance", "is_given", "error", "retracted")
+        names = ("number", "x", "params", "y", "instance", "is_given", "error", "retracted", "is_row")
         return {name: plain(getattr(self, name)) for name in names}
 
     def tell(self, engine: Engine) -> None:
         """Let the engine learn it, or that it has no reading."""
+        if self.is_row:
+            engine.rows.add(self.t)
         if self.retracted is not None:
             engine.retract(self.t, unrelated_to_value=self.retracted)
         elif self.y is None:
@@ -197,8 +201,7 @@ class Result:
             *([self.price().sentence] if self.regret_bound is not None else []),
             self.guarantee,
         ]
-        if self.detected is not None:
-            lines.append(f"Corruption was detected in round {self.detected}.")
+        lines += [said] if (said := detection(self.engine)) else []
         if self.stopped is not None:
             lines.append(f"The run was ended before its last round by {self.stopped}.")
         return "\n".join(lines)
@@ -244,7 +247,8 @@ class Result:
         }
 
     def at(self, n: int) -> "Result":
-        """The result as it was after n rounds."""
+        """The result as it was after n rounds; a table came whole, so no n cuts it."""
+        n = whole(self.trials, n)
         return Result(self.space, replayed(self.engine, self.trials[:n]), self.trials[:n])
 
     def _of_best(self, name: str) -> Any:
@@ -253,23 +257,23 @@ class Result:
     # --- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a JSON file, whole or not at all.
+        """Write the run to a file of JSON lines, whole or not at all.
 
         The file holds the secret seed, so only its owner may read it.
         """
-        stored = {
+        write(path, self.stored())
+
+    def stored(self) -> dict[str, Any]:
+        """Everything that a run file holds, with the secret seed."""
+        return {
             "domain": self.space.to_plain(),
             "plan": self.engine.plan.to_plain(),
             "seed": self.engine.seed.to_plain(),
             "stopped": self.stopped,
             "seconds_per_ask": self.seconds_per_ask,
             "trials": [trial.to_plain() for trial in self.trials],
-            "pending": [
-                {"number": query.t, "x": query.x.tolist(), "instance": query.drawn}
-                for query in self.pending
-            ],
+            "pending": [query_to_plain(query) for query in self.pending],
         }
-        write(path, stored)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Result":
@@ -313,6 +317,17 @@ def replayed(engine: Engine, trials: Sequence[Trial]) -> Engine:
     return again
 
 
+def query_to_plain(query: Query) -> dict[str, Any]:
+    """A query as it is saved."""
+    return {"number": query.t, "x": query.x.tolist(), "instance": query.drawn}
+
+
+def whole(trials: Sequence[Trial], n: int) -> int:
+    """The number of trials, n or more, that ends no table in its middle."""
+    rows = [k for k, trial in enumerate(trials) if trial.is_row]
+    return rows[-1] + 1 if rows and rows[0] < n <= rows[-1] else n
+
+
 def _stored_query(row: dict[str, Any], space: Space, engine: Engine) -> Query:
     """A query as it was saved."""
     fields = {**row, "params": None, "y": None, "error": "pending"}
@@ -336,6 +351,7 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     fields |= {"x": x, "params": space.shown(x), "y": None if y is None else checks.reading("y", y)}
     trial = Trial(t, **fields)
     checks.truth("is_given", trial.is_given)
+    checks.truth("is_row", trial.is_row)
     if trial.retracted is not None:
         checks.truth("retracted", trial.retracted)
     if not (trial.error is None if trial.y is not None else isinstance(trial.error, str)):

@@ -1,16 +1,15 @@
 """Studies and their files: written after every step, and gone on with under the same arguments."""
 
 import json
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from unbribable.decision.draws import Seed
 from unbribable.practice.engine import Engine
-from unbribable.practice.files import read
 from unbribable.practice.plan import Plan
 from unbribable.practice.result import Result, replayed, restored
+from unbribable.practice.run_file import RunFile
 from unbribable.practice.space import Space
 
 
@@ -21,10 +20,10 @@ class SaveError(OSError):
     """The result so far, with the round that is not in the file."""
 
 
-def save(result: Result, file: str | os.PathLike[str], so_far: Callable[[], Result]) -> None:
-    """Write a result to its file; if that fails, the error has the result so far."""
+def save(file: RunFile, step: Mapping[str, Any], so_far: Callable[[], Result]) -> None:
+    """Write a step of a study to its file; if that fails, the error has the result so far."""
     try:
-        result.save(file)
+        file.add(step, lambda: so_far().stored())
     except OSError as error:
         unsaved = SaveError(error.errno, error.strerror, error.filename)
         unsaved.result = so_far()
@@ -33,13 +32,13 @@ def save(result: Result, file: str | os.PathLike[str], so_far: Callable[[], Resu
         raise unsaved from error
 
 
-def resumed(file: str | os.PathLike[str], space: Space, plan: Plan, seed: Any) -> Result:
+def resumed(run_file: RunFile, space: Space, plan: Plan, seed: Any) -> Result:
     """What the file holds, if it belongs to the same arguments; n_rounds may be another one.
 
     Raises:
         ValueError: The file is not a saved study, or one with other arguments.
     """
-    stored = read(file)
+    file, stored = run_file.path, run_file.read()
     n_then = stored["plan"]["n_rounds"]
     if n_then is not None and (type(n_then) is not int or n_then < 1):
         raise ValueError(f"{file} must be a run saved by Result.save, got n_rounds={n_then!r}")
@@ -61,6 +60,7 @@ def resumed(file: str | os.PathLike[str], space: Space, plan: Plan, seed: Any) -
         )
     if plan.n_rounds == n_then:
         return found
+    run_file.anew()  # the draws may be others, and with them what was told
     engine = Engine(space.domain, plan, found.engine.seed)
     trials = [replace(each, instance=engine.drawn(each.t) or each.instance) for each in found.trials]
     pending = [replace(each, drawn=engine.drawn(each.t) or each.drawn) for each in found.pending]

@@ -12,7 +12,7 @@ from typing import Any
 
 from unbribable.extras import needed
 from unbribable.runs.experiment import Run
-from unbribable.runs.play import run_one
+from unbribable.runs.hanging import run_or_end
 
 _CONFIG = {
     "distributed.scheduler.worker-saturation": 1.0,  # so that no queued neighbour of a run that
@@ -28,7 +28,8 @@ def play_on_dask(
 ) -> Iterator[tuple[Run, str | None]]:
     """Play the runs in any order; for each the run and None, or what went wrong.
 
-    A run whose worker dies is played again on another one; one that has killed four is given up.
+    A run whose worker dies is played again on another one; one that has killed four is given up, and one
+    that hangs past its time limit is given up with the first.
     Leaving the iterator early cancels what is left.
 
     Raises:
@@ -100,7 +101,7 @@ def _play(
         while waiting and len(in_flight) < width:
             run = waiting.popleft()
             key = f"unbribable-{sweep}-{run.key}"
-            future = client.submit(run_one, run.to_plain(), out, key=key, pure=False)
+            future = client.submit(run_or_end, run.to_plain(), out, key=key, pure=False)
             in_flight[future] = run
             done.add(future)
 

@@ -58,7 +58,8 @@ class Run:
     folders: tuple[str, ...] = ()
     """Where the user's own classes are imported from, if it names any."""
     time_limit: float | None = None
-    """Seconds after which the game is given up, looked at after every round."""
+    """Seconds after which the game is given up, looked at after every round; a worker also ends a call
+    that does not return (see `hanging`)."""
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON-able data."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unbribable.files import write_json
+from unbribable.files import remove_left_over, write_json
 from unbribable.runs.cluster import play_on_dask
 from unbribable.runs.experiment import Run, Spec
 from unbribable.runs.play import about, record_path, run_one, why_not
@@ -61,8 +61,10 @@ def sweep(
         out: The directory; created if need be. On a cluster all workers must see it.
         profile: Of the spec's file.
         n_workers: Processes on this machine; one per core by default.
-        scheduler: Address of an existing Dask scheduler instead.
-        serial: Play here, one after another.
+        scheduler: Address of an existing Dask scheduler instead. Its workers should be processes of
+            their own with one thread each: one in which a game hangs past its time limit is ended.
+        serial: Play here, one after another. A game that hangs in a call then hangs the sweep, past its
+            time limit too: there is no process that could be ended.
         on_change: Called after every run.
 
     Raises:
@@ -75,12 +77,16 @@ def sweep(
     runs, directory = spec.runs(), Path(out).resolve()
     for folder in ("runs", "failed"):
         (directory / folder).mkdir(parents=True, exist_ok=True)
+        remove_left_over(directory / folder)
     plain = {"name": spec.name, "profile": profile, "runs": [run.to_plain() for run in runs]}
     write_json(directory / "spec.json", plain)
     missing, damaged = _missing(directory, runs)
     waiting = {run.key for run in missing}
     for note in (directory / "failed").glob("*.json"):
         if note.stem not in waiting:  # the run is there by now, or not in the spec
+            note.unlink(missing_ok=True)
+    for note in (directory / "failed").glob("*.stuck"):
+        if note.stat().st_size:  # of a run that will be played again; an empty one may be under way
             note.unlink(missing_ok=True)
     tally = Tally(total=len(runs), kept=len(runs) - len(missing), damaged=damaged)
     on_change = on_change or (lambda tally: None)

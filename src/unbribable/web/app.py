@@ -12,12 +12,12 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from unbribable.web.audits import MAX_BYTES, Audits, columns
 from unbribable.web.game import Tables
-from unbribable.web.guard import AUDITED, Guard, RefusedError, refusal
+from unbribable.web.guard import AUDITED, Data, Guard, RefusedError, refusal
 from unbribable.web.moves import moves_of, setting_of
 from unbribable.web.source import Source
 from unbribable.web.watch import Watch
@@ -25,6 +25,8 @@ from unbribable.web.watch import Watch
 STATIC = Path(__file__).parent / "static"
 VIEWS = {"/": "game.html", "/study": "study.html", "/audit": "audit.html"}
 """Path -> file."""
+LOST = "lost.html"
+"""What a browser gets for any other path."""
 
 UPLOAD_SECONDS = 20.0
 """Time that an upload may take."""
@@ -53,17 +55,17 @@ def page(
     def game(request: Request) -> Response:
         words = request.query_params
         setting = setting_of(words)
-        return JSONResponse(tables.after(setting, moves_of(words.get("moves", ""), setting.rounds)))
+        return Data(tables.after(setting, moves_of(words.get("moves", ""), setting.rounds)))
 
     def studies(request: Request) -> Response:
-        return JSONResponse({"names": [] if source is None else source.names()})
+        return Data({"names": [] if source is None else source.names()})
 
     def study(request: Request) -> Response:
         words = request.query_params
         seen = words.get("seen", "0")
         if not seen.isdecimal():
             raise ValueError(f"seen must be a number that was sent, got {seen!r}")
-        return JSONResponse(_watched(watch).look(words.get("name", ""), int(seen)))
+        return Data(_watched(watch).look(words.get("name", ""), int(seen)))
 
     async def retract(request: Request) -> Response:
         data = json.loads(await _body(request, 10_000) or b"null")
@@ -71,22 +73,22 @@ def page(
             raise ValueError("a retraction must be a JSON object, got something else")
         words = (data.get(key) for key in ("name", "t", "reason", "unrelated_to_value"))
         await run_in_threadpool(_watched(watch).retract, *words)
-        return JSONResponse({"done": True})
+        return Data({"done": True})
 
     def given(request: Request) -> Response:
         if table is None:
-            return JSONResponse({"name": None})
-        return JSONResponse({"name": table.name, "text": table.read_text("utf-8", "replace")})
+            return Data({"name": None})
+        return Data({"name": table.name, "text": table.read_text("utf-8", "replace")})
 
     async def column_names(request: Request) -> Response:
         name, content = request.query_params.get("name", ""), await _body(request, MAX_BYTES)
-        return JSONResponse({"columns": await run_in_threadpool(columns, name, content)})
+        return Data({"columns": await run_in_threadpool(columns, name, content)})
 
     async def audit(request: Request) -> Response:
         words, content = request.query_params, await _body(request, MAX_BYTES)
         name, target, direction = (words.get(key, "") for key in ("name", "target", "direction"))
         key = await run_in_threadpool(audits.make, name, content, target, direction)
-        return JSONResponse({"address": f"{AUDITED}{key}"})
+        return Data({"address": f"{AUDITED}{key}"})
 
     def audited(request: Request) -> Response:
         text = audits.page(request.path_params["key"])
@@ -97,6 +99,12 @@ def page(
         if name not in files:
             raise RefusedError(HTTPStatus.NOT_FOUND, f"a file of the page must be named, got {name!r}")
         return Response(files[name], media_type=mimetypes.guess_type(name)[0])
+
+    def unknown(request: Request, error: Any) -> Response:
+        if "text/html" in request.headers.get("accept", ""):
+            return Response(files[LOST], HTTPStatus.NOT_FOUND, media_type="text/html")
+        words = f"a path must be one of the page's, got {request.url.path!r}"
+        return refusal(HTTPStatus.NOT_FOUND, words)
 
     return Starlette(
         routes=[
@@ -124,7 +132,7 @@ def page(
             ValueError: _bad_value,
             RuntimeError: _in_the_way,
             OSError: _in_the_way,
-            404: _unknown,
+            404: unknown,
         },
     )
 
@@ -167,7 +175,3 @@ def _bad_value(request: Request, error: Exception) -> Response:
 def _in_the_way(request: Request, error: Exception) -> Response:
     """Such as a study that another process is using."""
     return refusal(HTTPStatus.CONFLICT, str(error))
-
-
-def _unknown(request: Request, error: Exception) -> Response:
-    return refusal(HTTPStatus.NOT_FOUND, f"a path must be one of the page's, got {request.url.path!r}")

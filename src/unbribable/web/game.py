@@ -28,7 +28,9 @@ from unbribable.world.objectives import Objective, kernel_sum
 N_POINTS = 121
 NOISE_STD, LAM = 0.02, 0.01
 EPS = 0.1
-"""How much better another point may be, where it is asked what it would take to hide one."""
+"""An answer is right if no point is better by more; the price is that of hiding a point that is."""
+HEADS = {"fooled": "Fooled", "wrong": "Wrong, but says so", "right": "Right"}
+"""Verdict -> what the page calls it."""
 N_TABLES, N_SHOWN = 16, 256
 """Games and positions kept, so that a move costs one round and a step back nothing."""
 
@@ -103,11 +105,17 @@ class Seat:
                 **truth,
                 "x": float(query.x[0]),
                 "who": query.instance,
-                "regret": objective.f_max - told.f,
                 "loss": objective.f_max - float(objective.f[best.index]),
                 "certificate": best.regret_bound,
             }
         )
+        self.rounds[-1]["is_fooled"] = self.is_fooled
+
+    @property
+    def is_fooled(self) -> bool:
+        """Whether it certifies more than is true now."""
+        loss, certificate = self.rounds[-1]["loss"], self.rounds[-1]["certificate"]
+        return certificate is not None and loss > certificate + 1e-9
 
     def view(self) -> View:
         """What the liar may see of the next round. Changes nothing."""
@@ -130,7 +138,7 @@ class Seat:
             "mu": _rounded(mu),
             "lower": None if bounds is None else _rounded(bounds[0]),
             "upper": None if bounds is None else _rounded(bounds[1]),
-            "left": self.world.ledger.left,
+            "left": round(self.world.ledger.left, 5),
             "rounds": self.rounds,
             "best": {"x": float(best.x[0]), "f": float(f[best.index]), "words": best.guarantee},
             "detected": player.detected,
@@ -140,28 +148,27 @@ class Seat:
         }
 
     def verdict(self) -> dict[str, Any]:
-        """Whether the player was fooled, and at what price."""
+        """What came of it, and at what price."""
         loss, certificate = self.rounds[-1]["loss"], self.rounds[-1]["certificate"]
         price = self.player.price(EPS)
-        if certificate is None:
+        if self.is_fooled:
+            kind = "fooled"
             words = (
-                "Noticed: the readings contradict its assumptions, so it certifies nothing. Its "
-                f"answer is worse than the peak by {loss:.3f}."
-            )
-        elif loss > certificate + 1e-9:
-            words = (
-                f"Fooled: it certifies that no point is better than its answer by more than "
+                f"{HEADS[kind]}: it certifies that no point is better than its answer by more than "
                 f"{certificate:.3f}, and the peak is better by {loss:.3f}."
             )
         else:
-            words = (
-                f"Not fooled: its answer is worse than the peak by {loss:.3f}, and it certifies "
-                f"{certificate:.3f} at most."
+            kind = "right" if loss <= EPS else "wrong"
+            words = f"{HEADS[kind]}: the peak is better than its answer by {loss:.3f}, and "
+            words += (
+                "it noticed that the readings contradict its assumptions, so it certifies nothing."
+                if certificate is None
+                else f"it certifies only that no point is better by more than {certificate:.3f}."
             )
         return {
-            "is_fooled": None if certificate is None else loss > certificate + 1e-9,
+            "kind": kind,
             "words": words,
-            "spent": self.world.ledger.spent,
+            "spent": round(self.world.ledger.spent, 5),
             "price": None if price.value is None else min(price.value, 1e9),
             "probability": price.probability,
             "price_words": price.words,
@@ -202,6 +209,7 @@ class Table:
             "t": self.t,
             "is_over": is_over,
             "eps": EPS,
+            "heads": HEADS,
             "c_max": self.seats[0].world.c_max,
             "assumptions": a.in_words(),
             "X": _rounded(self.objective.X[:, 0]),

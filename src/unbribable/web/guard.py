@@ -1,15 +1,17 @@
 """Who is let in: the page itself, few requests at once, with a token where a study is at stake."""
 
 import hmac
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_AT_ONCE = 8
-"""Requests that may be worked on at once."""
+"""Requests that may be worked on at once, of those with the token and of those without."""
 
 AUDITED = "/audited/"
 """Where pages of audits are; their addresses cannot be guessed, so they need no token."""
@@ -40,7 +42,10 @@ class RefusedError(Exception):
 
 
 class Guard:
-    """Holds changing state: how many requests are being worked on.
+    """Holds changing state: how many requests are being worked on, those with the token apart.
+
+    An answer is sent when the work on it is over, and then takes nobody's place: those who read slowly,
+    or never, keep nobody else waiting.
 
     Args:
         app: What is guarded.
@@ -53,30 +58,37 @@ class Guard:
         self, app: ASGIApp, *, token: str, hosts: frozenset[str] | None, is_open: frozenset[str]
     ) -> None:
         self._app, self._token, self._hosts, self._is_open = app, token, hosts, is_open
-        self._n = 0
+        self._n = {True: 0, False: 0}  # whether a token is needed -> requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        answer: list[Message] = []
 
-        async def send_guarded(message: Message) -> None:
+        async def keep(message: Message) -> None:
+            answer.append(message)
+
+        path = scope["path"]
+        is_closed = path.startswith("/api") and path not in self._is_open
+        try:
+            self._check(path, Headers(scope=scope), needs_token=is_closed)
+            self._n[is_closed] += 1
+            try:
+                self._check_places(is_closed)
+                await self._app(scope, receive, keep)
+            finally:
+                self._n[is_closed] -= 1
+        except RefusedError as refused:
+            await refusal(refused.status, str(refused))(scope, receive, keep)
+        for message in answer:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        self._n += 1
-        try:
-            self._check(scope["path"], Headers(scope=scope))
-            await self._app(scope, receive, send_guarded)
-        except RefusedError as refused:
-            await refusal(refused.status, str(refused))(scope, receive, send_guarded)
-        finally:
-            self._n -= 1
-
-    def _check(self, path: str, headers: Mapping[str, str]) -> None:
+    def _check(self, path: str, headers: Mapping[str, str], *, needs_token: bool) -> None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self._hosts is not None and host not in self._hosts:
             raise RefusedError(
@@ -91,12 +103,7 @@ class Guard:
                 HTTPStatus.FORBIDDEN,
                 f"a request must come from this page itself, got one from {origin or 'another site'}",
             )
-        if self._n > MAX_AT_ONCE:
-            raise RefusedError(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                f"requests must be at most {MAX_AT_ONCE} at once, got {self._n}; try again in a moment",
-            )
-        if path.startswith("/api") and path not in self._is_open:
+        if needs_token:
             given = headers.get(TOKEN, "")
             if not hmac.compare_digest(given.encode(), self._token.encode()):
                 raise RefusedError(
@@ -105,7 +112,22 @@ class Guard:
                     + ("another one" if given else "none"),
                 )
 
+    def _check_places(self, is_closed: bool) -> None:
+        n = self._n[is_closed]
+        if n > MAX_AT_ONCE:
+            raise RefusedError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                f"requests must be at most {MAX_AT_ONCE} at once, got {n}; try again in a moment",
+            )
 
-def refusal(status: HTTPStatus, words: str) -> JSONResponse:
+
+class Data(JSONResponse):
+    """Plain data. In ASCII, so that words which UTF-8 cannot write do not hide all the others."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def refusal(status: HTTPStatus, words: str) -> Data:
     """The answer to a request that is not served."""
-    return JSONResponse({"error": words}, status)
+    return Data({"error": words}, status)

@@ -30,7 +30,7 @@ class Source(ABC):
 
     @abstractmethod
     def result(self, name: str) -> Result:
-        """Everything told so far."""
+        """Everything told so far; it does not wait for an `answer` that is being worked out."""
 
     @abstractmethod
     def retract(self, name: str, t: int, reason: str, unrelated_to_value: bool) -> None:

@@ -5,6 +5,7 @@ import threading
 import warnings
 from collections.abc import Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from unbribable.decision.algorithm import AssumptionsRefuted
 from unbribable.decision.suspects import Suspect
 from unbribable.model.checks import Floats
+from unbribable.model.dimensions import Whole
 from unbribable.practice.figures.belief import Axis, Section, belief
 from unbribable.practice.figures.run import Run
 from unbribable.practice.result import Result
@@ -21,20 +23,42 @@ N_SUSPECTS = 50
 """Suspicious readings shown, at most."""
 
 
+@dataclass
+class _Known:
+    """Holds changing state: what is known of one study."""
+
+    number: int = 0
+    """How often something new was worked out."""
+    told: dict[str, Any] = field(default_factory=dict)
+    """What was read, as of `told_at`."""
+    answer: dict[str, Any] = field(default_factory=dict)
+    """What follows from what was read, as of `answered_at`."""
+    result: Result | None = None
+    """What was read, to be answered."""
+    told_at: Hashable = None
+    answered_at: Hashable = None
+    error: str | None = None
+    work: dict[str, Future[None]] = field(default_factory=dict)
+
+    def is_free(self, which: str) -> bool:
+        """Whether nobody is at this work."""
+        return which not in self.work or self.work[which].done()
+
+
 class Watch:
     """Holds changing state: what was last worked out about each study.
 
-    Thousands of readings take a while to compare. So `look` never waits: it gives what is known, says
-    whether that is behind, and lets one thread work out the rest.
+    Thousands of readings take a while to compare. So `look` never waits: it gives what is known and says
+    whether that is behind. One thread reads what was told, and another one works out what follows from
+    it, so that a reading is shown at once.
     """
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._known: dict[str, dict[str, Any]] = {}
-        self._versions: dict[str, Hashable] = {}
-        self._work: dict[str, Future[None]] = {}
-        self._lock = threading.Lock()
-        self._worker = ThreadPoolExecutor(max_workers=1)
+        self._known: dict[str, _Known] = {}
+        self._lock = threading.RLock()
+        self._readers = ThreadPoolExecutor(max_workers=1)
+        self._answerers = ThreadPoolExecutor(max_workers=1)
 
     def look(self, name: str, seen: int = 0) -> dict[str, Any]:
         """What is known of a study now; `number` counts what was worked out.
@@ -46,13 +70,13 @@ class Watch:
             raise ValueError(f"study must be one of {names}, got {name!r}")
         version = self.source.version(name)
         with self._lock:
-            work = self._work.get(name)
-            if self._versions.get(name) != version and (work is None or work.done()):
-                self._work[name] = self._worker.submit(self._work_out, name, version)
-            known = self._known.get(name, {"number": 0})
-            if known["number"] == seen:
-                known = {"number": seen, "error": known.get("error")}
-            return {**known, "is_behind": self._versions.get(name) != version}
+            known = self._known.setdefault(name, _Known())
+            if known.told_at != version and known.is_free("read"):
+                known.work["read"] = self._readers.submit(self._read, name, known, version)
+            self._go_on(name, known)
+            news = {} if known.number == seen else {**known.told, **known.answer}
+            is_behind = known.answered_at != version
+            return {**news, "number": known.number, "error": known.error, "is_behind": is_behind}
 
     def retract(self, name: Any, t: Any, reason: Any, unrelated_to_value: Any) -> None:
         """Take out a reading; the reason is kept with it."""
@@ -64,25 +88,53 @@ class Watch:
             raise ValueError(f"t must be a round, and unrelated_to_value true or false, got t={t!r}")
         self.source.retract(name, t, reason.strip(), unrelated_to_value)
 
-    def _work_out(self, name: str, version: Hashable) -> None:
-        number = self._known.get(name, {"number": 0})["number"] + 1
+    def _go_on(self, name: str, known: _Known) -> None:
+        """Have the last readings answered, if they are not yet and nobody is at it."""
+        version, result = known.told_at, known.result
+        if result is not None and version != known.answered_at and known.is_free("answer"):
+            known.work["answer"] = self._answerers.submit(self._answer, name, known, version, result)
+
+    def _read(self, name: str, known: _Known, version: Hashable) -> None:
+        try:
+            result = self.source.result(name)
+            told = as_told(self.source, name, result)
+        except Exception as error:  # of any kind: in this thread nobody else would see it
+            with self._lock:
+                known.error = _in_words(error)
+                if not isinstance(error, OSError):  # else the next look tries again
+                    known.told_at = known.answered_at = version
+            return
+        with self._lock:
+            known.told, known.result, known.told_at = told, result, version
+            known.error = None
+            known.number += 1
+            self._go_on(name, known)
+
+    def _answer(self, name: str, known: _Known, version: Hashable, result: Result) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", AssumptionsRefuted)  # the page says so
-                found = shown(self.source, name)
+                answer = answered(self.source, name, result)
         except Exception as error:  # of any kind: in this thread nobody else would see it
-            kind = "" if isinstance(error, OSError | RuntimeError | ValueError) else type(error).__name__
-            found = {**self._known.get(name, {}), "error": f"{kind} {error}".strip()}
+            with self._lock:
+                known.error = _in_words(error)
+                if not isinstance(error, OSError):  # else the next look tries again
+                    known.answered_at = version
+            return
         with self._lock:
-            self._known[name] = {**found, "number": number}
-            self._versions[name] = version
+            known.answer, known.answered_at, known.error = answer, version, None
+            known.number += 1
 
 
-def shown(source: Source, name: str) -> dict[str, Any]:
-    """A study as the page shows it; never its seed, nor whom the draws name."""
-    result = source.result(name)
+def _in_words(error: Exception) -> str:
+    kind = "" if isinstance(error, OSError | RuntimeError | ValueError) else type(error).__name__
+    return f"{kind} {error}".strip()
+
+
+def as_told(source: Source, name: str, result: Result) -> dict[str, Any]:
+    """What was read, as the page shows it; never the seed, nor whom the draws name."""
     told = [trial for trial in result.trials if trial.y is not None]
-    data: dict[str, Any] = {
+    return {
         "name": name,
         "counted": source.counted,
         "first": source.first,
@@ -92,18 +144,21 @@ def shown(source: Source, name: str) -> dict[str, Any]:
         "t": [trial.t for trial in told],
         "y": [trial.y for trial in told],
         "missing": [{"t": trial.t, "error": trial.error} for trial in result.trials if trial.y is None],
-        "flagged": [],
-        "answer": None,
     }
+
+
+def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
+    """What follows from what was read, as the page shows it; `of` are the readings it rests on."""
+    told = [trial for trial in result.trials if trial.y is not None]
     best, price = source.answer(name, result)
     naive = result.naive
     if best is None or naive is None:
-        return data
+        return {"flagged": [], "answer": None}
     flagged = [suspect for suspect in result.suspects if suspect.is_flagged]
     seen = belief(result)
     return {
-        **data,
         "flagged": [suspect.t for suspect in flagged],
+        "of": {"t": [trial.t for trial in told], "y": [trial.y for trial in told]},
         "answer": {
             "words": str(best),
             "params": _point(result, best.x),
@@ -111,6 +166,7 @@ def shown(source: Source, name: str) -> dict[str, Any]:
             "estimate_sd": best.estimate_sd,
             "lower": best.lower,
             "upper": best.upper,
+            "is_guaranteed": best.probability is not None,
             "regret_bound": best.regret_bound,
             "guarantee": best.guarantee,
             "price": None if price is None else price.words,
@@ -157,6 +213,7 @@ def _axis(run: Run, axis: Axis, u: Floats) -> dict[str, Any]:
         "values": _numbers(axis.values),
         "options": axis.options,
         "is_log": axis.is_log,
+        "is_whole": isinstance(axis.dimension, Whole),
         "is_points": axis.is_points,
         "readings": _numbers(axis.positions(run.U)),
         "at": float(axis.positions(u[None])[0]),

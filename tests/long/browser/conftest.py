@@ -96,7 +96,8 @@ class Tabs:
 
         def hear(message):
             if message.type in ("error", "warning"):
-                if "status of 4" in message.text and self.refused:
+                is_refused = "status of 4" in message.text or "ERR_CONNECTION_REFUSED" in message.text
+                if is_refused and self.refused:
                     self.refused -= 1
                 else:
                     self.troubles.append(message.text)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from long.browser.conftest import serving
+
 
 def wait_for_round(page, n, of=10):
     words = f"Round {n} of {of}" if n <= of else f"All {of} rounds played"
@@ -30,7 +32,7 @@ def test_a_whole_game_with_the_mouse(served, tab):
         page.get_by_role("button", name="Tell these readings").click()
         wait_for_round(page, n + 1)
     assert page.locator("#verdict tbody tr").count() == 5
-    assert page.locator("#verdict h2").inner_text().startswith(("Fooled", "Nobody"))
+    assert page.locator("#verdict h2").inner_text().startswith(("Fooled", "Wrong", "Right"))
     assert page.locator(".panel .moved").count() > 3
     assert page.get_by_role("button", name="Tell these readings").is_disabled()
 
@@ -99,6 +101,54 @@ def test_a_strong_liar_sees_one_point_and_a_weak_one_the_proposal(served, tab):
     page.get_by_role("button", name="1 round").click()
     wait_for_round(page, 2)
     assert page.locator('[data-seat^="4-"]').count() == 1
+
+
+def test_when_the_budget_is_spent_the_end_is_offered_and_then_another_game(served, tab):
+    page = begin(tab, served())
+    assert page.locator("#spent").is_hidden()
+    page.get_by_label("same lie to all who ask nearby").uncheck()
+    for n in (2, 3):  # a budget of 2, and no lie exceeds 1
+        for each in page.locator("[data-seat]").all():
+            each.focus()
+            page.keyboard.press("Home")
+        page.get_by_role("button", name="Tell these readings").click()
+        wait_for_round(page, n)
+    assert page.get_by_text(" 0 left").count() == 5
+    page.get_by_role("button", name="Play to the end with nobody lying").click()
+    wait_for_round(page, 11)
+    assert page.url.endswith(".o8")
+    assert page.locator("#spent").is_hidden()
+    panel = page.get_by_role("article").filter(has_text="How wrong they are")
+    assert panel.locator("path.line").count() == 5
+    page.get_by_role("button", name="Play again").click()
+    wait_for_round(page, 1)
+    assert "seed=2" in page.url
+
+
+def test_a_fooled_learner_is_marked_in_the_curve_and_the_verdict(served, tab):
+    page = tab(served() + "&seed=1&threat=weak&budget=2&rounds=40&moves=h40")
+    page.locator("#verdict").wait_for()
+    heading = page.locator("#verdict h2").inner_text()
+    assert heading.startswith("Fooled: GP-UCB")
+    assert "Right: RobustGPUCB" in heading
+    panel = page.get_by_role("article").filter(has_text="How wrong they are")
+    assert panel.locator("g path.lie").count() > 20
+
+
+def test_a_server_that_is_gone_is_named(tab):
+    with serving() as address:
+        page = begin(tab, address)
+    tab.refused = 2  # the move, and perhaps the icon
+    page.get_by_role("button", name="Tell these readings").click()
+    page.get_by_text("“unbribable page” has ended").wait_for()
+
+
+def test_a_wrong_path_leads_back(served, tab):
+    tab.refused = 1
+    page = tab(served().replace("/?", "/studdy?"))
+    page.get_by_text("There is nothing at this address").wait_for()
+    page.get_by_role("link", name="Be the liar").click()
+    wait_for_round(page, 1, of=40)
 
 
 def test_an_address_that_holds_no_game_says_so(served, tab):

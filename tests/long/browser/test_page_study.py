@@ -100,6 +100,55 @@ def test_the_page_holds_5000_trials(served, tab, tmp_path):
     assert page.evaluate("document.querySelectorAll('svg.chart *').length") < 5000
 
 
+@pytest.fixture
+def mixed(tmp_path):
+    """A file with a study of a real on a log scale, a whole number and a choice."""
+    path, rng = tmp_path / "mixed.json", np.random.default_rng(0)
+    space = {"flow": ub.Real(0.5, 200.0, log=True), "pulses": (1, 10), "gas": ["Ar", "N2", "He"]}
+    with ub.Study(space, seed=1, file=path) as study:
+        for _ in range(12):
+            query = study.ask()
+            study.tell(query, -((query.params["pulses"] - 6) ** 2) + 0.1 * rng.standard_normal())
+    return path
+
+
+def test_axes_are_in_the_units_of_the_parameters_and_nothing_lies_between_choices(served, tab, mixed):
+    page = tab(served(mixed))
+    page.get_by_text("Along gas").wait_for()
+
+    def panel(name):
+        return page.get_by_role("article").filter(has_text=f"Along {name}, through the answer")
+
+    def words(name):
+        middle = panel(name).locator("svg.chart").first.locator("text[text-anchor=middle]")
+        return {*middle.all_text_contents()} - {"value", name}
+
+    assert words("flow") == {"1", "3", "10", "30", "100"}
+    assert words("pulses") == {"2", "4", "6", "8", "10"}
+    assert words("gas") == {"Ar", "N2", "He"}
+    for name, n in (("pulses", 10), ("gas", 3)):
+        lines = panel(name).locator("svg.chart").first.locator("path.mean")
+        assert lines.count() == n
+        assert all("h18" in line.get_attribute("d") for line in lines.all())
+    assert panel("flow").locator("svg.chart").first.locator("path.mean").count() == 1
+    for name in ("flow", "pulses", "gas"):
+        is_said = panel(name).get_by_text("The worst case is wider than this panel").count()
+        assert is_said != panel(name).get_by_text("worst case", exact=True).count()
+
+
+def test_a_database_that_is_gone_is_named_and_comes_back(served, tab, storage, tmp_path):
+    page = tab(served(storage))
+    wait(page, "12 readings")
+    wait(page, "Up to date")
+    file = tmp_path / "lab.db"
+    whole = file.read_bytes()
+    tab.refused = 100
+    file.write_bytes(b"no database " * 5000)
+    wait(page, "the database must be within reach")
+    file.write_bytes(whole)
+    wait(page, "Up to date")
+
+
 def test_without_a_study_the_page_says_how_to_start(served, tab):
     page = tab(served().replace("/?", "/study?"))
     page.get_by_text("No study to watch").wait_for()

@@ -28,14 +28,39 @@ export function table(heads, rows) {
     make("tbody", {}, ...rows.map((row) => make("tr", {}, ...cells(row)))));
 }
 
-/** Round numbers between low and high, about n of them. */
-export function ticks(low, high, n = 5) {
+/** Round numbers between low and high, about n of them; whole ones if asked for. */
+export function ticks(low, high, n = 5, isWhole = false) {
   const raw = (high - low) / n;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((k) => k >= raw * 0.999);
+  const step = Math.max([1, 2, 2.5, 5, 10].map((k) => k * power).find((k) => k >= raw * 0.999 && !(isWhole && k === 2.5)), isWhole ? 1 : 0);
   const found = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k += 1) found.push(k * step);
   return found;
+}
+
+/** Round numbers between low > 0 and high where equal ratios are equally far apart: powers of ten, or fewer or more. */
+function ratios(low, high, isWhole) {
+  const decades = Math.log10(high / low);
+  if (decades < 0.7) return ticks(low, high, 4, isWhole);
+  const every = Math.ceil(decades / 6);
+  const found = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(high)); k += 1) {
+    const parts = decades > 3 ? [1] : decades > 1.5 ? [1, 3] : [1, 2, 5];
+    if (k % every === 0) found.push(...parts.map((part) => Number(`${part}e${k}`)));
+  }
+  return found.filter((value) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
+}
+
+/** The scale of a parameter: {place, edges, marks}. `place` puts values on it, `edges` lie around those of the axis, marks are [place, words]. */
+export function scale({ values, options = null, is_log: isLog = false, is_whole: isWhole = false }) {
+  const place = isLog ? Math.log10 : (value) => value;
+  const places = values.map(place);
+  const middles = places.slice(1).map((each, k) => (each + places[k]) / 2);
+  const edges = [2 * places[0] - middles[0], ...middles, 2 * places.at(-1) - middles.at(-1)];
+  const named = (text) => (text.length < 20 ? text : `${text.slice(0, 18)}…`);
+  const [low, high] = [values[0], values.at(-1)];
+  const round = isLog ? ratios(low, high, isWhole) : ticks(low, high, 5, isWhole);
+  return { place, edges, marks: options ? options.map((option, k) => [k, named(option)]) : round.map((value) => [place(value), short(value)]) };
 }
 
 /** A number in few digits, with a true minus sign. */
@@ -46,18 +71,18 @@ export function short(value, digits = 3) {
   return text.replace("-", "−");
 }
 
-/** An empty chart: {root, plot, x, y, width, height}. `x` and `y` map values to pixels. */
-export function chart({ label, xs, ys, xName, yName, width = 400, height = 260, optionsX = null, optionsY = null }) {
+/** An empty chart: {root, plot, x, y, width, height}. `x` and `y` map places to pixels; marks are [place, words]. */
+export function chart({ label, xs, ys, xName, yName, width = 400, height = 260, marksX = null, marksY = null }) {
   const [left, right, top, bottom] = [44, 10, 10, 36];
   const x = (value) => left + ((value - xs[0]) / (xs[1] - xs[0] || 1)) * (width - left - right);
   const y = (value) => height - bottom - ((value - ys[0]) / (ys[1] - ys[0] || 1)) * (height - top - bottom);
   const root = draw("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label });
-  const marks = (range, options) => (options ? options.map((option, k) => [k, option]) : ticks(...range).map((value) => [value, short(value)]));
-  for (const [value, words] of marks(ys, optionsY)) {
+  const marks = (range) => ticks(...range).map((value) => [value, short(value)]);
+  for (const [value, words] of marksY ?? marks(ys)) {
     root.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
     root.append(draw("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, words));
   }
-  for (const [value, words] of marks(xs, optionsX)) {
+  for (const [value, words] of marksX ?? marks(xs)) {
     root.append(draw("line", { class: "axis", x1: x(value), x2: x(value), y1: y(ys[0]), y2: y(ys[0]) + 4 }));
     root.append(draw("text", { x: x(value), y: height - bottom + 16, "text-anchor": "middle" }, words));
   }

@@ -3,12 +3,18 @@
 export const byId = (id) => document.getElementById(id);
 export const token = new URLSearchParams(location.search).get("token") ?? "";
 
-/** The answer to a question, as data; an error with the server's words if it refuses. */
+/** The answer to a question, as data; an error with the server's words if it refuses, and its status. */
 export async function ask(path, words = {}, { method = "GET", body } = {}) {
   const query = new URLSearchParams(words).toString();
-  const answer = await fetch(query ? `${path}?${query}` : path, { method, body, headers: { "x-token": token } });
-  const data = await answer.json();
-  if (!answer.ok) throw new Error(data.error);
+  let answer;
+  try {
+    answer = await fetch(query ? `${path}?${query}` : path, { method, body, headers: { "x-token": token } });
+  } catch {
+    throw new Error("“unbribable page” has ended, or cannot be reached. Start it again, and open the address that it prints.");
+  }
+  const isData = answer.headers.get("content-type")?.startsWith("application/json");
+  const data = isData ? await answer.json() : { error: `the server failed (status ${answer.status}); its terminal says why` };
+  if (!answer.ok) throw Object.assign(new Error(data.error), { status: answer.status });
   return data;
 }
 

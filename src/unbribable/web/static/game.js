@@ -1,8 +1,9 @@
 // Be the liar: the address holds the game, the server replays it, this file shows it and takes the next move.
-import { byId, say, token } from "/static/common.js";
+import { ask, byId, say, token } from "/static/common.js";
 import { between, chart, cross, draw, make, path, short, star, table } from "/static/chart.js";
 
 const DASHES = ["", "7 3", "7 2 1.5 2", "2 2.5", "9 2 2 2 2 2"];
+const COLOURS = { right: "good", wrong: "unsure", fooled: "bad" };
 const NEAR = 0.06; // how far a lie to one learner is told to the others
 
 let game = null; // the position as the server sent it
@@ -23,11 +24,10 @@ async function load({ isNew = false } = {}) {
   say("");
   const query = location.search || address({ seed: 1, threat: "weak", budget: 2, rounds: 40 }, "");
   try {
-    const answer = await fetch(`/api/game${query}`);
-    const data = await answer.json();
-    if (!answer.ok) throw new Error(data.error);
-    game = data;
-    moves = new URLSearchParams(query).get("moves") ?? "";
+    const words = new URLSearchParams(query);
+    words.delete("token");
+    game = await ask("/api/game", words);
+    moves = words.get("moves") ?? "";
     lies = game.players.map((player) => player.view.map(() => 0));
     show(isNew);
   } catch (error) {
@@ -35,6 +35,11 @@ async function load({ isNew = false } = {}) {
   } finally {
     isBusy = false;
   }
+}
+
+function begin(setting) {
+  history.pushState(null, "", address(setting, ""));
+  load();
 }
 
 function play(part) {
@@ -70,8 +75,9 @@ function show(isNew) {
   byId("assumptions").textContent = `What the learners are told, all of it true: ${game.assumptions}`;
   for (const id of ["tell", "one", "ten", "rest"]) byId(id).disabled = game.is_over;
   showLiars();
+  byId("spent").hidden = game.is_over || game.players.some((player) => limit(player) > 0);
   const held = document.activeElement?.dataset?.seat;
-  byId("panels").replaceChildren(...game.players.map(panel), regretPanel());
+  byId("panels").replaceChildren(...game.players.map(panel), answersPanel());
   if (held !== undefined) document.querySelector(`[data-seat="${held}"]`)?.focus({ preventScroll: true });
   showVerdict(isNew);
 }
@@ -88,6 +94,11 @@ function showLiars() {
   byId("liar").replaceChildren(...offered.map(([key, liar]) => make("option", { value: key, title: liar.words }, liar.name)));
   byId("liar").value = game.liars[chosen] && offered.some(([key]) => key === chosen) ? chosen : "h";
   byId("liar").title = game.liars[byId("liar").value].words;
+}
+
+/** The largest lie that a learner can be told now, in hundredths. */
+function limit(player) {
+  return Math.floor(100 * Math.min(game.c_max, player.left) + 1e-6);
 }
 
 function panel(player, seat) {
@@ -128,38 +139,38 @@ function reading(frame, round) {
 
 function facts(player, seat) {
   const last = player.rounds.at(-1);
-  const regret = player.rounds.reduce((sum, round) => sum + round.regret, 0);
-  const isBroken = last && last.certificate !== null && last.loss > last.certificate + 1e-9;
+  const isFooled = last?.is_fooled;
   const meter = make("meter", { min: 0, max: game.budget, value: player.left, "aria-label": "Budget left" });
   const certificate = !last ? "–" : last.certificate === null
     ? `none: readings contradict its assumptions (round ${player.refuted ?? game.t})`
     : `at most ${short(last.certificate)}`;
   return make("dl", { class: "facts" },
     make("dt", {}, "its answer is worse by"),
-    make("dd", { class: isBroken ? "bad" : "" }, last ? `${short(last.loss)}${isBroken ? " (more than it certifies)" : ""}` : "–"),
+    make("dd", { class: isFooled ? "bad" : "" }, last ? `${short(last.loss)}${isFooled ? " (more than it certifies)" : ""}` : "–"),
     make("dt", {}, "it certifies"), make("dd", { title: player.best.words }, certificate),
-    make("dt", {}, "regret so far"), make("dd", {}, short(regret)),
     make("dt", {}, "your budget"), make("dd", {}, meter, ` ${short(player.left)} left `, make("span", { class: "bad", id: `cost-${seat}` })),
     ...(player.detected ? [make("dt", {}, "detected you"), make("dd", {}, `in round ${player.detected}`)] : []),
   );
 }
 
-function regretPanel() {
-  const totals = game.players.map((player) => {
-    let sum = 0;
-    return [[0, 0], ...player.rounds.map((round, k) => [k + 1, (sum += round.regret)])];
+/** By how much each answer was worse than the peak; crosses where the learner certified less. */
+function answersPanel() {
+  const most = Math.max(0.1, ...game.players.flatMap((player) => player.rounds.map((round) => round.loss)));
+  const frame = chart({ label: "Regret of the answers of all learners", xs: [0, game.rounds], ys: [0, 1.05 * most], xName: "round", yName: "regret of the answer" });
+  const crosses = [];
+  game.players.forEach((player, k) => {
+    const points = player.rounds.flatMap(({ loss }, n) => [[n, loss], [n + 1, loss]]);
+    frame.plot.append(draw("path", { class: "line", d: path(frame, points), stroke: player.colour, "stroke-dasharray": DASHES[k] }));
+    player.rounds.forEach((round, n) => { if (round.is_fooled) crosses.push(cross(frame.x(n + 0.5), frame.y(round.loss), 3)); });
   });
-  const most = Math.max(1, ...totals.map((points) => points.at(-1)[1]));
-  const frame = chart({ label: "Regret of all learners", xs: [0, game.rounds], ys: [0, most], xName: "round", yName: "regret" });
-  totals.forEach((points, k) => {
-    frame.plot.append(draw("path", { class: "line", d: path(frame, points), stroke: game.players[k].colour, "stroke-dasharray": DASHES[k] }));
-  });
+  frame.plot.append(...crosses);
   const key = make("div", { class: "key" }, ...game.players.map((player, k) => make("span", {},
     draw("svg", { viewBox: "0 0 26 14", "aria-hidden": "true" },
       draw("path", { d: "M0 7h26", stroke: player.colour, "stroke-width": 2.5, "stroke-dasharray": DASHES[k] })),
-    player.label)));
-  return make("article", { class: "panel" }, make("h2", {}, "Regret so far"), frame.root, key,
-    make("p", { class: "soft small" }, "By how much the points asked so far fell short of the peak, in all."));
+    player.label)), make("span", {}, draw("svg", { class: "chart", viewBox: "0 0 26 14", "aria-hidden": "true" }, cross(13, 7, 3)), "fooled"));
+  return make("article", { class: "panel" }, make("h2", {}, "How wrong they are"), frame.root, key,
+    make("p", { class: "soft small" }, "How much better the peak is than the answer that each learner gives. "
+      + "A cross: the learner certifies that it is less."));
 }
 
 function showVerdict(isNew) {
@@ -167,18 +178,29 @@ function showVerdict(isNew) {
   section.hidden = !game.is_over;
   if (!game.is_over) return;
   const rows = game.players.map((player) => {
-    const { is_fooled: isFooled, words, spent, price, probability, price_words: proof } = player.verdict;
-    return [[player.label], [words, isFooled ? "bad" : isFooled === null ? "" : "good"], [`${short(spent)} of ${short(game.budget)}`, "number"],
+    const { kind, words, spent, price, probability, price_words: proof } = player.verdict;
+    return [[player.label], [words, COLOURS[kind]], [`${short(spent)} of ${short(game.budget)}`, "number"],
       [price === null ? "nothing is proved" : `${short(price)} (probability ${short(probability)})`, "number", proof]];
   });
-  const fooled = game.players.filter((player) => player.verdict.is_fooled).map((player) => player.label);
+  const parts = Object.entries(game.heads).map(([kind, head]) => {
+    const labels = game.players.filter((player) => player.verdict.kind === kind).map((player) => player.label);
+    return labels.length ? make("span", { class: COLOURS[kind] }, `${head}: ${labels.length === game.players.length ? "all" : labels.join("; ")}`) : null;
+  });
   const heads = ["learner", "what came of it", "you spent", "proved against lies below"];
   section.replaceChildren(
-    make("h2", { id: "fooled" }, fooled.length ? `Fooled: ${fooled.join("; ")}` : "Nobody was fooled"),
-    table(heads, rows),
-    make("p", { class: "soft small" }, `“Proved” is no guess: as long as the lies total less than that, no point is better `
+    make("h2", { id: "came" }, ...parts),
+    table(heads, rows), again(),
+    make("p", { class: "soft small" }, `Right: no point is better than the answer by more than ${game.eps}. Fooled: the learner certifies `
+      + `more than is true. “Proved” is no guess: as long as the lies total less than that, no point is better `
       + `than the learner’s answer by more than ${game.eps}, with at least that probability, given what it was told of the function and the noise.`));
   if (isNew) section.focus();
+}
+
+/** A button that begins the same game with other noise. */
+function again() {
+  const button = make("button", { type: "button" }, "Play again, with other noise");
+  button.addEventListener("click", () => begin({ ...game, seed: game.seed + 1 }));
+  return button;
 }
 
 // --- the visitor's hand --------------------------------------------------------------------------
@@ -197,7 +219,6 @@ function handle(frame, player, seat, point, k) {
     "aria-label": `${player.label} asks at x = ${point.x.toFixed(2)}${label ? ` (${label})` : ""}; your lie`,
     "aria-orientation": "vertical",
   }, draw("line", { class: "ask", x1: u, x2: u, y1: frame.y(-1), y2: frame.y(1.6) }), chance, grip, knob, text);
-  const limit = Math.round(100 * Math.min(game.c_max, player.left) - 1e-6);
   group.place = () => {
     const lie = lies[seat][k];
     const v = frame.y(point.f + lie / 100);
@@ -207,9 +228,9 @@ function handle(frame, player, seat, point, k) {
     group.setAttribute("aria-valuenow", lie / 100);
     group.setAttribute("aria-valuetext", lie ? `${(lie / 100).toFixed(2)}` : "the truth");
   };
-  group.setAttribute("aria-valuemin", -limit / 100);
-  group.setAttribute("aria-valuemax", limit / 100);
-  group.limit = limit;
+  const most = limit(player);
+  group.setAttribute("aria-valuemin", -most / 100);
+  group.setAttribute("aria-valuemax", most / 100);
   const perPixel = () => 2.6 / (frame.root.getBoundingClientRect().height * (214 / 260));
   group.addEventListener("pointerdown", (event) => {
     event.preventDefault();
@@ -224,7 +245,7 @@ function handle(frame, player, seat, point, k) {
   });
   group.addEventListener("keydown", (event) => {
     const step = event.shiftKey ? 25 : 5;
-    const goal = { ArrowUp: lies[seat][k] + step, ArrowDown: lies[seat][k] - step, Home: -limit, End: limit, 0: 0 }[event.key];
+    const goal = { ArrowUp: lies[seat][k] + step, ArrowDown: lies[seat][k] - step, Home: -most, End: most, 0: 0 }[event.key];
     if (goal === undefined) return;
     event.preventDefault();
     lie(seat, k, goal);
@@ -240,7 +261,8 @@ function lie(seat, k, value) {
     const isSame = other === seat && j === k;
     if (!isSame && !(byId("linked").checked && Math.abs(point.x - x) <= NEAR)) return;
     const group = document.querySelector(`[data-seat="${other}-${j}"]`);
-    lies[other][j] = Math.round(Math.min(Math.max(value, -group.limit), group.limit));
+    const most = limit(player);
+    lies[other][j] = Math.round(Math.min(Math.max(value, -most), most));
     group.place();
   }));
   lies.forEach((own, other) => {
@@ -267,15 +289,14 @@ function keyOfMarks() {
 
 byId("setting").addEventListener("submit", (event) => {
   event.preventDefault();
-  const chosen = Object.fromEntries(new FormData(event.target));
-  history.pushState(null, "", address(chosen, ""));
-  load();
+  begin(Object.fromEntries(new FormData(event.target)));
 });
 byId("tell").addEventListener("click", tell);
 byId("one").addEventListener("click", () => play(byId("liar").value));
 byId("ten").addEventListener("click", () => play(`${byId("liar").value}${Math.min(10, game.rounds - game.t)}`));
 byId("rest").addEventListener("click", () => play(`${byId("liar").value}${game.rounds - game.t}`));
 byId("liar").addEventListener("change", () => { byId("liar").title = game.liars[byId("liar").value].words; say(game.liars[byId("liar").value].words); });
+byId("truth").addEventListener("click", () => play(`o${game.rounds - game.t}`));
 byId("copy").addEventListener("click", async () => {
   const shared = new URL(location.href);
   shared.searchParams.delete("token");

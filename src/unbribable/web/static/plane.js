@@ -1,5 +1,5 @@
 // What is believed on the plane of two parameters: a picture of the estimate, with the readings on it.
-import { chart, cross, draw, make, short, star } from "/static/chart.js";
+import { chart, cross, draw, make, scale, short, star } from "/static/chart.js";
 
 // Seven colours of matplotlib's viridis, from low to high.
 const COLOURS = [[68, 1, 84], [68, 57, 131], [49, 104, 142], [33, 145, 140], [53, 183, 121], [144, 215, 67], [253, 231, 37]];
@@ -23,20 +23,34 @@ function image(mean, low, high) {
   return canvas.toDataURL();
 }
 
+/** Whether edges are equally spaced, to within a cell: whole numbers may be rounded ones. */
+function isEven(edges) {
+  const step = (edges.at(-1) - edges[0]) / (edges.length - 1);
+  return edges.every((edge, k) => Math.abs(edge - edges[0] - k * step) < step);
+}
+
+/** The estimate between equally spaced edges, smooth. */
+function picture(frame, mean, low, high, us, vs) {
+  const [x, y] = [frame.x(us[0]), frame.y(vs.at(-1))];
+  return draw("image", { href: image(mean, low, high), x, y, width: frame.x(us.at(-1)) - x, height: frame.y(vs[0]) - y, preserveAspectRatio: "none" });
+}
+
+/** The estimate where there is nothing between the values: a rectangle for each. */
+function cells(frame, mean, low, high, us, vs) {
+  return mean.flatMap((row, i) => row.map((value, j) => draw("rect", { x: frame.x(us[j]), y: frame.y(vs[i + 1]), width: frame.x(us[j + 1]) - frame.x(us[j]) + 0.3,
+    height: frame.y(vs[i]) - frame.y(vs[i + 1]) + 0.3,
+    "shape-rendering": "crispEdges", fill: `rgb(${colour((value - low) / (high - low || 1))})` })));
+}
+
 /** A panel with the plane; `ts` are the rounds of the readings. */
 export function plane({ axes: [up, across], mean }, flagged, ts) {
-  const placed = (axis) => (axis.is_log ? Math.log10 : (value) => value);
-  const [px, py] = [placed(across), placed(up)];
-  const half = (axis, place) => (place(axis.values.at(-1)) - place(axis.values[0])) / (2 * (axis.values.length - 1));
-  const ends = (axis, place) => [place(axis.values[0]) - half(axis, place), place(axis.values.at(-1)) + half(axis, place)];
-  const [xs, ys] = [ends(across, px), ends(up, py)];
-  const title = (axis) => (axis.is_log ? `log₁₀ ${axis.name}` : axis.name);
-  const frame = chart({ label: `What is believed over ${across.name} and ${up.name}`, xs, ys, xName: title(across), yName: title(up),
-    optionsX: across.options, optionsY: up.options, height: 320 });
+  const [{ place: px, edges: us, marks: marksX }, { place: py, edges: vs, marks: marksY }] = [scale(across), scale(up)];
+  const frame = chart({ label: `What is believed over ${across.name} and ${up.name}`, xs: [us[0], us.at(-1)], ys: [vs[0], vs.at(-1)],
+    xName: across.name, yName: up.name, marksX, marksY, height: 320 });
   const all = mean.flat();
   const [low, high] = [Math.min(...all), Math.max(...all)];
-  frame.plot.append(draw("image", { href: image(mean, low, high), x: frame.x(xs[0]), y: frame.y(ys[1]), width: frame.x(xs[1]) - frame.x(xs[0]),
-    height: frame.y(ys[0]) - frame.y(ys[1]), preserveAspectRatio: "none" }));
+  const isSmooth = [us, vs].every(isEven) && !across.is_points && !up.is_points;
+  frame.plot.append(...(isSmooth ? [picture(frame, mean, low, high, us, vs)] : cells(frame, mean, low, high, us, vs)));
   const crosses = [];
   across.readings.forEach((value, k) => {
     const [u, v] = [frame.x(px(value)), frame.y(py(up.readings[k]))];

@@ -1,6 +1,6 @@
 // Watch a study: ask again every two seconds, draw what is new, and take readings out with a reason.
 import { ask, byId, say, token } from "/static/common.js";
-import { between, chart, cross, draw, make, path, short, star, table } from "/static/chart.js";
+import { between, chart, cross, draw, make, path, scale, short, star, table, ticks } from "/static/chart.js";
 import { plane } from "/static/plane.js";
 
 const EVERY = 2000; // milliseconds between looks
@@ -17,37 +17,40 @@ const plain = (text) => text.replaceAll("+-", "±");
 // --- looking -------------------------------------------------------------------------------------
 
 async function look() {
+  let wait = EVERY;
   try {
     const found = await ask("/api/study", { name, seen: study?.number ?? 0 });
     if (found.number && found.number !== study?.number) {
       study = found;
       show();
     }
+    if (found.is_behind && !study?.answer) wait = EVERY / 4; // nothing to read yet
     if (found.error) say(found.error, true);
-    else if (found.is_behind) say(study ? "New readings: working out what they change …" : "Working out what the readings say …");
+    else if (found.is_behind) say(study?.answer ? "New readings: working out what they change …" : "Working out what the readings say …");
     else say(`Up to date at ${new Date().toLocaleTimeString()}.`);
   } catch (error) {
     say(`The study cannot be read: ${error.message}`, true);
   }
-  setTimeout(look, EVERY);
+  setTimeout(look, wait);
 }
 
 function show() {
   byId("count").textContent = `${study.y.length} readings${study.n_failed ? `, ${study.n_failed} rounds without one` : ""}, to be ${study.direction}d`;
-  const parts = study.answer ? [robust(), naive()] : [make("p", {}, "No reading yet.")];
-  byId("answers").replaceChildren(...parts);
-  byId("suspects").replaceChildren(...(study.answer ? suspects() : []));
-  byId("charts").replaceChildren(...(study.answer ? [history(), ...study.sections.map(section)] : []));
-  byId("basis").replaceChildren(...(study.answer ? [basis()] : []));
+  const { answer } = study;
+  byId("answers").replaceChildren(...(answer ? [robust(), naive()] : study.y.length ? [] : [make("p", {}, "No reading yet.")]));
+  byId("suspects").replaceChildren(...(answer ? suspects() : []));
+  byId("charts").replaceChildren(...(study.y.length ? [history()] : []), ...(answer ? study.sections.map(section) : []));
+  byId("basis").replaceChildren(...(answer ? [basis()] : []));
 }
 
 function robust() {
-  const { params, estimate, estimate_sd: sd, lower, upper, price } = study.answer;
+  const { params, estimate, estimate_sd: sd, lower, upper, is_guaranteed: isGuaranteed, price } = study.answer;
   return make("article", { class: "panel", id: "robust" },
     make("h2", {}, "Use this"),
     make("p", { class: "big params" }, words(params)),
     make("p", {}, `Expect ${short(estimate, 4)} ± ${short(sd, 2)}, an estimate from the readings that look honest.`),
-    make("p", {}, lower === null ? "No worst case: the readings contradict the assumptions." : `Worst case: ${short(lower, 4)} to ${short(upper, 4)}, under the conditions at the end of the page.`),
+    make("p", { id: "worst" }, lower === null ? "No worst case: the readings contradict the assumptions."
+      : `Worst case: ${short(lower, 4)} to ${short(upper, 4)}, ${isGuaranteed ? "under the conditions at the end of the page" : "not guaranteed: the end of the page says why"}.`),
     make("h2", {}, "What it would cost a briber"),
     make("p", { id: "price" }, price === null ? "–" : plain(price)));
 }
@@ -96,14 +99,14 @@ function ends(values, room = 0.08) {
 }
 
 /** Honest readings as one path of dots, the suspicious ones as crosses. */
-function readings(frame, xs) {
+function readings(frame, { t, y }, xs) {
   const flagged = new Set(study.flagged);
-  const step = Math.ceil(study.y.length / MOST);
+  const step = Math.ceil(y.length / MOST);
   let dots = "";
   const crosses = [];
-  study.y.forEach((y, k) => {
-    const [u, v] = [frame.x(xs[k]), frame.y(y)];
-    if (flagged.has(study.t[k])) crosses.push(cross(u, v));
+  y.forEach((value, k) => {
+    const [u, v] = [frame.x(xs[k]), frame.y(value)];
+    if (flagged.has(t[k])) crosses.push(cross(u, v));
     else if (k % step === 0) dots += `M${u.toFixed(1)} ${v.toFixed(1)}h0`;
   });
   return [draw("path", { class: "dots", d: dots }), ...crosses];
@@ -112,7 +115,9 @@ function readings(frame, xs) {
 function history() {
   const sign = study.direction === "maximize" ? 1 : -1;
   const ts = study.t.map(number);
-  const frame = chart({ label: "Readings over time", xs: [ts[0] - 0.5, Math.max(...ts) + 0.5], ys: ends([...study.y, study.answer.estimate]),
+  const estimate = study.answer?.estimate ?? null;
+  const xs = [ts[0] - 0.5, Math.max(...ts) + 0.5];
+  const frame = chart({ label: "Readings over time", xs, ys: ends([...study.y, estimate]), marksX: ticks(...xs, 8, true).map((t) => [t, String(t)]),
     xName: study.counted, yName: "reading", width: Math.max(400, byId("charts").clientWidth - 30), height: 280 });
   let best = -Infinity;
   const steps = study.y.flatMap((y, k) => {
@@ -120,17 +125,20 @@ function history() {
     best = Math.max(best, sign * y);
     return best === before && k < study.y.length - 1 ? [] : [...(before > -Infinity ? [[ts[k], sign * before]] : []), [ts[k], sign * best]];
   });
-  const at = frame.y(study.answer.estimate);
-  frame.plot.append(...readings(frame, ts), draw("path", { class: "naive", d: path(frame, steps) }),
-    draw("line", { class: "robust", x1: frame.x(ts[0]), x2: frame.x(Math.max(...ts)), y1: at, y2: at }));
+  frame.plot.append(...readings(frame, study, ts), draw("path", { class: "naive", d: path(frame, steps) }));
+  if (estimate !== null) {
+    const at = frame.y(estimate);
+    frame.plot.append(draw("line", { class: "robust", x1: frame.x(ts[0]), x2: frame.x(Math.max(...ts)), y1: at, y2: at }));
+  }
+  const entries = estimate === null ? [["dots", "reading"]] : [["dots", "honest reading"], ["lie", "suspicious reading"]];
   return make("article", { class: "panel wide" }, make("h2", {}, "Readings over time"), frame.root,
-    key(["dots", "honest reading"], ["lie", "suspicious reading"], ["naive", "best reading so far (naive)"], ["robust", "value to expect at the robust answer"]));
+    key(...entries, ["naive", "best reading so far (naive)"], ...(estimate === null ? [] : [["robust", "value to expect at the robust answer"]])));
 }
 
 function key(...entries) {
   const mark = { dots: () => draw("path", { class: "dots", d: "M13 7h0" }), lie: () => cross(13, 7, 4), best: () => star(13, 7, 6.5),
     naive: () => draw("path", { class: "naive", d: "M0 7h26" }), robust: () => draw("path", { class: "robust", d: "M0 7h26" }),
-    mean: () => draw("path", { class: "mean", d: "M0 7h26" }), near: () => draw("rect", { class: "near", width: 26, height: 14 }),
+    mean: () => draw("path", { class: "mean", d: "M0 7h26" }), dash: () => draw("path", { class: "mean", d: "M4 7h18" }), near: () => draw("rect", { class: "near", width: 26, height: 14 }),
     interval: () => draw("rect", { class: "interval", width: 26, height: 14 }) };
   return make("div", { class: "key" }, ...entries.map(([kind, text]) =>
     make("span", {}, draw("svg", { class: "chart", viewBox: "0 0 26 14", "aria-hidden": "true" }, mark[kind]()), text)));
@@ -138,20 +146,37 @@ function key(...entries) {
 
 /** The belief along one parameter, or on the plane of two. */
 function section(part) {
-  if (part.axes.length === 2) return plane(part, new Set(study.flagged), study.t);
+  const { t, y } = study.of;
+  if (part.axes.length === 2) return plane(part, new Set(study.flagged), t);
   const [axis] = part.axes;
-  const place = axis.is_log ? (value) => Math.log10(value) : (value) => value;
-  const xs = axis.values.map(place);
-  const honest = study.y.filter((_, k) => !study.flagged.includes(study.t[k]));
-  const frame = chart({ label: `What is believed along ${axis.name}`, xs: ends(xs, 0.03), ys: ends([...part.near[0], ...part.near[1], ...honest, ...(study.sections.length === 1 ? study.y : [])]),
-    xName: axis.is_log ? `log₁₀ ${axis.name}` : axis.name, yName: "value", optionsX: axis.options });
-  const { plot } = frame;
-  if (part.lower.every((value) => value !== null)) plot.append(draw("path", { class: "interval", d: between(frame, xs, part.lower, part.upper) }));
-  plot.append(draw("path", { class: "near", d: between(frame, xs, ...part.near) }));
-  plot.append(draw("path", { class: "mean", d: path(frame, xs.map((u, k) => [u, part.mean[k]])) }));
-  plot.append(...readings(frame, axis.readings.map(place)), star(frame.x(place(axis.at)), frame.y(study.answer.estimate)));
-  return make("article", { class: "panel" }, make("h2", {}, study.sections.length === 1 ? "What is believed" : `Along ${axis.name}, through the answer`), frame.root,
-    key(["mean", "estimate"], ["near", "± 2 sd"], ["interval", "worst case"], ["best", "robust answer"]));
+  const { place, edges, marks } = scale(axis);
+  const places = axis.values.map(place);
+  const isAlone = study.sections.length === 1;
+  const honest = y.filter((_, k) => !study.flagged.includes(t[k]));
+  const ys = ends([...part.near[0], ...part.near[1], ...honest, ...(isAlone ? y : [])]);
+  const frame = chart({ label: `What is believed along ${axis.name}`, xs: axis.is_points ? [edges[0], edges.at(-1)] : ends(places, 0.03), ys, xName: axis.name, yName: "value", marksX: marks });
+  const worst = [part.lower, part.upper];
+  const isSeen = worst.some((edge) => edge.some((value) => value !== null && value > ys[0] && value < ys[1]));
+  frame.plot.append(...(isSeen ? spread(frame, axis, places, worst, "interval") : []), ...spread(frame, axis, places, part.near, "near"));
+  if (axis.is_points) frame.plot.append(...places.map((u, k) => dash(frame, u, part.mean[k])));
+  else frame.plot.append(draw("path", { class: "mean", d: path(frame, places.map((u, k) => [u, part.mean[k]])) }));
+  frame.plot.append(...readings(frame, study.of, axis.readings.map(place)), star(frame.x(place(axis.at)), frame.y(study.answer.estimate)));
+  const entries = [[axis.is_points ? "dash" : "mean", "estimate"], ["near", "± 2 sd"], ...(isSeen ? [["interval", "worst case"]] : []), ["best", "robust answer"]];
+  const words = study.answer.lower !== null && !isSeen ? "The worst case is wider than this panel." : "";
+  return make("article", { class: "panel" }, make("h2", {}, isAlone ? "What is believed" : `Along ${axis.name}, through the answer`), frame.root,
+    key(...entries), words && make("p", { class: "soft small" }, words));
+}
+
+/** From a lower to an upper line: a band, or a bar at each of the values if there is nothing between them. */
+function spread(frame, axis, xs, [lower, upper], kind) {
+  if (!axis.is_points) return lower.includes(null) ? [] : [draw("path", { class: kind, d: between(frame, xs, lower, upper) })];
+  const half = (kind === "near" ? 0.16 : 0.24) * (frame.x(xs[1]) - frame.x(xs[0]));
+  return xs.flatMap((u, k) => (lower[k] === null ? [] : [draw("rect", { class: kind, x: frame.x(u) - Math.min(half, 14), width: 2 * Math.min(half, 14),
+    y: frame.y(upper[k]), height: Math.max(frame.y(lower[k]) - frame.y(upper[k]), 0) })]));
+}
+
+function dash(frame, u, value) {
+  return draw("path", { class: "mean", d: `M${(frame.x(u) - 9).toFixed(1)} ${frame.y(value).toFixed(1)}h18` });
 }
 
 // --- retracting ----------------------------------------------------------------------------------
@@ -195,6 +220,7 @@ async function begin() {
     look();
   } catch (error) {
     say(`No study to watch: ${error.message}`, true);
+    if (error.status !== 403) setTimeout(begin, EVERY); // it may come back
   }
 }
 begin();
