@@ -22,9 +22,10 @@ N_BLOCK = 64
 class Instance:
     """Holds changing state: what one learner believes, and the interval it gives each candidate.
 
-    With N_SINGLE points read, or after a history, it is large (never with `noise="energy"`). Then readings wait until there are
-    N_BLOCK of them, and bounds are intersected only when the readings have grown by a fourth since
-    the last time, which is valid. Who looks in between sees everything, as if it had been learned:
+    With N_SINGLE points read, or after a history, it is large, but never with `noise="energy"`. Then
+    readings wait until there are N_BLOCK of them, and bounds are intersected only when the readings have
+    grown by a fourth since the last time, which is valid. Who looks in between sees everything, as if it
+    had been learned:
     belief and bounds are worked out for the look, and what comes later does not depend on whether
     somebody looked.
 

@@ -34,6 +34,10 @@ class Believer(Protocol):
         """How many readings it holds."""
 
     @property
+    def is_large(self) -> bool:
+        """Whether readings wait."""
+
+    @property
     def now(self) -> "Intervals":
         """Belief, widths and bounds."""
 
@@ -251,6 +255,11 @@ class AtLevel:
     def n_readings(self) -> int:
         """As of the instance."""
         return self._instance.n_readings
+
+    @property
+    def is_large(self) -> bool:
+        """As of the instance."""
+        return self._instance.is_large
 
     @property
     def is_behind(self) -> bool:

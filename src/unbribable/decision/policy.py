@@ -99,6 +99,17 @@ class Policy(ABC):
         """The play with who learns from it, where that depends on the point played."""
         return play
 
+    def shown(self) -> Mapping[str, Believer]:
+        """Whose bounds a record keeps: those that hold against what they allow for."""
+        return self.instances
+
+    def shares_of_lies(self) -> tuple[float, float]:
+        """With what probabilities the honest noises may exceed their energy, and one its level.
+
+        Events of their own, beside those that the bounds rest on.
+        """
+        return self.assumptions.delta / 2.0, self.assumptions.delta / 2.0
+
     def guide(self, learner: str | None) -> Believer | None:
         """Round whose best candidate further ones are added on a Box; None: nobody's."""
         return None if learner is None else self.instances[learner]

@@ -21,7 +21,9 @@ from unbribable.decision.conditions import (
 )
 from unbribable.decision.levels import Believer
 from unbribable.decision.proposal import Reading
+from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.counted import CountedLies
+from unbribable.decision.proven.left_out import LeftOut
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Candidates
@@ -210,6 +212,32 @@ class Recommendation:
     between_candidates: float = 0.0
     """On a Box: by how much f may be higher between the candidates than at them, B times the largest
     kernel distance to a candidate. An estimate, found by search; not in `regret_bound`."""
+    lies: ByLies | None = None
+    """What the readings say of f(x) by the number of lies; None where there is no reading."""
+    n_lies: int | None = None
+    """The number of lies that `lower` and `upper` allow for, where lies are counted."""
+
+    def worst_case(self, n_lies: int) -> tuple[float, float] | None:
+        """What f(x) can be if at most so many readings are lies, of any size.
+
+        None: the readings prove that there are more. All numbers of lies hold together, with the
+        probability 1 - delta of the assumptions.
+        """
+        n_lies = checks.integer("n_lies", n_lies, at_least=0)
+        if self.lies is None:
+            return -math.inf, math.inf
+        return self.lies.interval(n_lies)
+
+    @property
+    def by_lies(self) -> tuple[tuple[int, float, float], ...]:
+        """(n_lies, lower, upper) from the least number on, to N_SHOWN or what was allowed for."""
+        if self.lies is None:
+            return ()
+        return self.lies.table(max(N_SHOWN, self.n_lies or 0))
+
+    def lies_needed(self, value: float) -> int:
+        """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
+        return 0 if self.lies is None else self.lies.needed(checks.real("value", value))
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -239,6 +267,9 @@ class Recommendation:
             lines += [f"  {WIDE}"] * self.is_wide
         return "\n".join(lines)
 
+
+N_SHOWN = 3
+"""Lies that a table goes to, at least."""
 
 WIDE = (
     "This is wider than all readings that look honest together: too few rounds for a useful guarantee."
@@ -328,7 +359,29 @@ def certified(
     levels = () if is_silent else algorithm.policy.levels(i, guarantee.threat)
     gap = units.scale * search.gap(algorithm.assumptions)
     where = search.regret_words(gap)
-    return recommendation(search.candidates, bounds, guarantee, i, rule, levels, gap, units, where)
+    lies = None
+    if algorithm.readings:
+        u = search.candidates.coordinates[i]
+        lies = ByLies(left_out(algorithm), u, units)
+    return recommendation(search.candidates, bounds, guarantee, i, rule, levels, gap, units, where, lies)
+
+
+def left_out(algorithm: "Algorithm") -> LeftOut:
+    """The algorithm's readings, to say what f can be if some of them are lies."""
+    journal, assumed = algorithm.journal, algorithm.assumptions
+    rounds = np.array([reading.t for reading in journal.readings])
+    if journal.n_table:  # rows have no order: each may have been the last one read
+        rounds[: journal.n_table] = rounds[: journal.n_table].max()
+    energy, level = algorithm.policy.shares_of_lies()
+    return LeftOut(
+        np.array([reading.u for reading in journal.readings]),
+        np.array([reading.y for reading in journal.readings]),
+        np.sqrt([reading.lam / assumed.lam for reading in journal.readings]),
+        rounds,
+        assumed,
+        energy_delta=energy,
+        level_delta=level,
+    )
 
 
 def recommendation(
@@ -341,12 +394,22 @@ def recommendation(
     gap: float,
     units: Units,
     where: tuple[str, str] = ("no point of the domain", ""),
+    lies: ByLies | None = None,
 ) -> Recommendation:
     """Candidate i with its interval and certificate, in these units; `where` as a search says it."""
     void = why_void(guarantee, bounds, units)
     certificate = None if void else units.scale * bounds.simple_regret(i)
     is_refuted = guarantee.is_refuted or bounds.is_refuted
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
+    n_lies = guarantee.lies.n_lies if isinstance(guarantee.lies, CountedLies) else None
+    if n_lies is not None and lies is not None and lower is not None and upper is not None:
+        found = lies.interval(n_lies)
+        if found is not None:
+            lower, upper = max(lower, found[0]), min(upper, found[1])
+        if certificate is not None:
+            best = units.from_model(float(bounds.cut[1].max()))
+            worst = lower if units.sign > 0.0 else upper
+            certificate = min(certificate, max(0.0, units.sign * (best - worst)))
     said = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, "
         f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}{guarantee.waits}"
@@ -366,6 +429,8 @@ def recommendation(
             replace(level.in_units(units), conditions=guarantee.conditions) for level in levels
         ),
         between_candidates=gap,
+        lies=lies,
+        n_lies=n_lies,
     )
 
 

@@ -54,11 +54,11 @@ def summary(algorithm: "Algorithm") -> dict[str, Any]:
 def details(algorithm: "Algorithm") -> Details:
     """What a record keeps of an algorithm besides what any player shows."""
     maximisers = algorithm.policy.maximisers
+    shown = algorithm.policy.shown()
     return Details(
-        instances=tuple(algorithm.instances),
+        instances=tuple(dict.fromkeys([*algorithm.instances, *shown])),
         instance_bounds=lambda: {
-            label: (instance.lcb_bar, instance.ucb_bar)
-            for label, instance in algorithm.instances.items()
+            label: (each.lcb_bar, each.ucb_bar) for label, each in shown.items()
         },
         budgets=algorithm.policy.budgets,
         maximisers=None if maximisers is None else maximisers.sum(axis=1),

@@ -104,7 +104,7 @@ class Quorum(Policy):
 
         Of equal bounds those of hands with more readings count as smaller: few hands learn sooner.
         """
-        n_readings = [-hand.n_readings for hand in self.hands]
+        n_readings = np.array([-hand.n_readings for hand in self.hands])
         g = int(np.lexsort((n_readings, uppers))[self.n_lies])
         return g if KAPPA * sigmas[g] >= sigmas.max() else int(np.argmax(sigmas))
 
@@ -139,6 +139,14 @@ class Quorum(Policy):
 
     def _quality(self, reading: Reading) -> float:
         return math.sqrt(reading.lam / self.assumptions.lam)
+
+    def shown(self) -> Mapping[str, Believer]:
+        """No hand's own, which a lie may have spoilt."""
+        return {"quorum": self.counted}
+
+    def shares_of_lies(self) -> tuple[float, float]:
+        """Those that are set aside for that: one event with the bounds."""
+        return self._shares.energy, self._shares.level
 
     def guide(self, learner: str | None) -> Believer | None:
         return self.counted
@@ -229,17 +237,17 @@ class QuorumSurface(Landscape):
         column = at.columns[:, 0]
         push = self._noise.slope(at) + Slope(columns=self._repair.slope(column))
         mean = float(self._repair.pull @ column)
-        above = float(self._noise.value(at)[0] + self._repair.above_mean(at.columns)[0])
-        found.append((mean + above, self._elsewhere.gradients(u, at, push)[2]))
+        ucb = mean + float(self._noise.value(at)[0] + self._repair.above_mean(at.columns)[0])
+        found.append((ucb, self._elsewhere.gradients(u, at, push)[2]))
         value, gradient = min(found, key=lambda one: one[0])
         if self._expected is None:
             return value, gradient
         var_ = self._elsewhere.gradients(u, at, Slope(var=1.0))[2]
         mean_ = self._elsewhere.gradients(u, at, Slope(columns=self._repair.pull))[2]
         share, share_ = self._expected.shrink_and_gradient(u, at, var_)
-        return mean + share * (value - mean), mean_ + share_ * (value - mean) + share * (
-            gradient - mean_
-        )
+        above = value - mean
+        gradient = mean_ + share_ * above + share * (gradient - mean_)
+        return mean + share * above, gradient
 
     def _shrunk(self, upper: Floats, U: Floats, at: BeliefAt | None) -> Floats:
         """With what pending queries will leave of the distance from the mean."""
@@ -252,7 +260,34 @@ class QuorumSurface(Landscape):
 
 
 class QuorumGPUCB(Algorithm):
-    """GP-UCB by a quorum of hands: at most n_lies readings are lies, of any size (ours)."""
+    """At most n_lies readings are lies, of any size, from an adversary who sees everything (ours).
+
+    Readings are dealt into 2 n_lies + 1 hands, each with a belief of its own that trusts every reading
+    it holds; n_lies lies spoil at most n_lies hands. So f lies between the (n_lies + 1)-th largest lower
+    and the (n_lies + 1)-th smallest upper bound u of the hands; found lies and a posterior of all
+    readings tighten that (`proven.counted`). It plays argmax u among the candidates not ruled out. The
+    reading goes to the hand whose bound is u there, fixed when the point is asked for; a reading of a
+    point that somebody else chose goes to a hand that is drawn.
+
+    Theorem. With probability at least 1 - delta, for every such adversary and all T, with
+    zeta = ln(1 + 1/lam), beta_T = B + noise_std/sqrt(lam) sqrt(2 (gamma_T + ln(m/delta'))), m hands
+    with delta' in all,
+
+        R_T <= 2 kappa beta_T sqrt(2 m T gamma_T / zeta),    kappa = KAPPA
+
+    in which neither the size of a lie nor B0 enters. Proof. x* is never ruled out, so f(x*) <= u(x_t).
+    At least n_lies + 1 hands have U_g(x_t) >= u(x_t), and one of them, h, is unspoilt: f(x*) - f(x_t) <=
+    U_h - f <= 2 beta_T sigma_h(x_t) <= 2 beta_T kappa sigma_g(x_t), g the hand that gets the reading.
+    Sum over a hand's rounds: at most sqrt(T_g 2 gamma_T / zeta); over hands by Cauchy-Schwarz. QED
+
+    Args:
+        domain: A Grid or a Box.
+        assumptions: What the guarantee rests on. B0 only cuts; c_max does nothing here.
+        n_lies: How many readings may be lies, those of points you chose included.
+        seed: Of the draws for readings that it did not ask for; fresh entropy if None.
+        options: width, noise, tail, gain, beta, revisit: see Options. `noise="energy"` by default,
+            for which noise_std must be a true bound.
+    """
 
     policy: Quorum
 
@@ -265,6 +300,7 @@ class QuorumGPUCB(Algorithm):
         seed: Any = None,
         **options: Unpack[OptionWords],
     ) -> None:
-        policy = Quorum(assumptions, Options(**{"noise": "energy", **options}), n_lies)
+        options.setdefault("noise", "energy")
+        policy = Quorum(assumptions, Options(**options), n_lies)
         self.n_lies = policy.n_lies
         super().__init__(domain, policy, seed)

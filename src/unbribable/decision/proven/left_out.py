@@ -4,16 +4,17 @@ SPEC section 17. Two events, whatever the lies: the squares of the honest noises
 at most E^2 (`noise_energy`), and each is at most r_i (`noise_level`). For a set S of readings the others
 leave f an ellipsoid at every fictitious noise eta (`energy_radius2`, y without S). So
 
-    f(x) <= max over S with |S| = k, not refuted, of min over eta of [ mu_S + sqrt(B^2 + E^2/eta - q_S) sigma_S ]
+    f(x) <= max over S with |S| = k, not refuted, of
+                min over eta of [ mu_S + sqrt(B^2 + E^2/eta - q_S) sigma_S ]
 
 With A = (K + eta I)^-1, a = A y, V = A k(x), and all of S at once,
 
     mu_S = mu - V_S' A_SS^-1 a_S,   var_S = var + V_S' A_SS^-1 V_S,   q_S = y'a - a_S' A_SS^-1 a_S
 
 S is refuted if a radius has no root, if it leaves f no value at some point read, or if a reading outside
-S is further than r_i from what is left. *Proof.* On the two events the set that holds the lies is never
-refuted, and its ellipsoids hold f. Nothing is said of the order of the readings or of how S was found, so
-one event serves all sets, all k, all x and all times. QED
+S is further than r_i from what is left. *Proof.* On the two events the set that holds the lies is
+never refuted, and its ellipsoids hold f. Nothing is said of the order of the readings, of which of them
+are there, or of how S was found, so one event serves all sets, all k, all x and all times. QED
 The ellipsoid of a larger set contains that of a smaller one. So where there are too many sets, readings
 are put into fewer groups, by any rule, and k groups are left out: that covers every k readings.
 """
@@ -57,8 +58,10 @@ class _Form:
     """All readings at one fictitious noise."""
 
     eta: float
-    A: Floats
-    a: Floats
+    inverse: Floats
+    """(K + eta I)^-1, (t, t)."""
+    pull: Floats
+    """That times y, (t,)."""
     q: float
 
 
@@ -69,9 +72,11 @@ class LeftOut:
         points: Of the readings, as the kernel sees them, (t, d).
         y: The readings, (t,).
         quality: Their noise_std over the assumed one, (t,).
-        number: Which of all readings told each is, from 1; the number of all where they have no order, (t,).
+        number: Which of all readings that were taken each is, from 1, (t,); the last one where they have no
+            order. Those that are missing count, whyever they are: the noises of all are bounded.
         assumptions: What the bounds rest on.
-        delta: With which each of the two events may fail.
+        energy_delta: With which the honest noises may exceed their energy.
+        level_delta: With which one of them may exceed its level.
     """
 
     def __init__(
@@ -90,7 +95,7 @@ class LeftOut:
         self._quality = quality
         self._assumptions = assumptions
         self.n = len(y)
-        self._energy = noise_energy(assumptions.noise_std, self.n, energy_delta)
+        self._energy = noise_energy(assumptions.noise_std, int(number.max()), energy_delta)
         self._levels: Floats = quality * noise_level(
             assumptions.noise_std, number.astype(np.float64), level_delta
         )
@@ -129,21 +134,22 @@ class LeftOut:
     # --- inside --------------------------------------------------------------------------------
 
     @cached_property
-    def _K(self) -> Floats:
-        K: Floats = self._assumptions.kernel(self._points, self._points)
-        return K
+    def _prior(self) -> Floats:
+        prior: Floats = self._assumptions.kernel(self._points, self._points)
+        return prior
 
     @cached_property
     def _forms(self) -> list[_Form]:
         forms = []
         for eta in fictitious_noises(self._assumptions):
-            A = Factor(self._K + np.diag(eta * self._quality**2)).inverse()
-            a = A @ self._y
-            forms.append(_Form(eta, A, a, float(self._y @ a)))
+            inverse = Factor(self._prior + np.diag(eta * self._quality**2)).inverse()
+            pull = inverse @ self._y
+            forms.append(_Form(eta, inverse, pull, float(self._y @ pull)))
         return forms
 
     def _find_certain(self, k: int) -> tuple[int, ...] | None:
-        place, found = np.arange(self.n), []
+        place = np.arange(self.n)
+        found: list[int] = []
         while len(place) > k - len(found):
             rest = self._without(found)
             place, left = np.delete(np.arange(self.n), found), k - len(found)
@@ -167,7 +173,7 @@ class LeftOut:
         if not found:
             return self
         other = copy.copy(self)
-        for name in ("_K", "_forms"):
+        for name in ("_prior", "_forms"):
             vars(other).pop(name, None)
         other._points, other._y, other._quality, other._levels = (
             np.delete(rows, found, axis=0)
@@ -179,7 +185,7 @@ class LeftOut:
     @property
     def _surprise(self) -> Floats:
         """By how much q falls without each reading, the largest of all fictitious noises, (t,)."""
-        falls = [form.a**2 / np.diag(form.A) for form in self._forms]
+        falls = [form.pull**2 / np.diag(form.inverse) for form in self._forms]
         surprise: Floats = np.max(falls, axis=0)
         return surprise
 
@@ -187,7 +193,7 @@ class LeftOut:
         """Whether some set is not refuted by a radius."""
         is_left = np.ones(len(sets), np.bool_)
         for form in self._forms:
-            solved, part = _solved(form.A, form.a[:, None], sets)
+            solved, part = _solved(form.inverse, form.pull[:, None], sets)
             is_left &= self._factor(form, np.einsum("si,si->s", part[..., 0], solved[..., 0]))[1]
         return bool(is_left.any())
 
@@ -223,23 +229,25 @@ class LeftOut:
         return influence
 
     def _bounds(self, u: Floats, sets: Ints) -> tuple[Floats, Floats, Bools]:
-        """Upper and lower bounds at u without each set, and whether the set is not refuted by a radius."""
+        """Upper and lower bounds at u without each set, and whether no radius refutes it."""
         kernel = self._assumptions.kernel
         k_u = kernel(self._points, u[None, :])[:, 0]
         k_uu = float(kernel.diag(u[None, :])[0])
         upper, lower = np.full(len(sets), np.inf), np.full(len(sets), -np.inf)
         is_left = np.ones(len(sets), np.bool_)
         for form in self._forms:
-            V = form.A @ k_u
-            right = np.stack([form.a, V], axis=1)
-            solved, part = _solved(form.A, right, sets)
+            weights = form.inverse @ k_u
+            right = np.stack([form.pull, weights], axis=1)
+            solved, part = _solved(form.inverse, right, sets)
             aa = np.einsum("si,si->s", part[..., 0], solved[..., 0])
             av = np.einsum("si,si->s", part[..., 0], solved[..., 1])
             vv = np.einsum("si,si->s", part[..., 1], solved[..., 1])
             factor, is_fine = self._factor(form, aa)
             is_left &= is_fine
-            mu = float(k_u @ form.a) - av
-            width = factor * np.sqrt(np.maximum(k_uu - float(k_u @ V) + vv, 0.0) + self._slack(k_uu))
+            mu = float(k_u @ form.pull) - av
+            width = factor * np.sqrt(
+                np.maximum(k_uu - float(k_u @ weights) + vv, 0.0) + self._slack(k_uu)
+            )
             upper, lower = np.minimum(upper, mu + width), np.maximum(lower, mu - width)
         return upper, lower, is_left
 
@@ -247,7 +255,7 @@ class LeftOut:
         """The factor of sigma without each set, given a_S' A_SS^-1 a_S, and whether there is one."""
         q = (form.q - aa) * (1.0 - DRIFT_TOLERANCE)
         radius2 = energy_radius2(self._assumptions.B, self._energy, form.eta, q)
-        return np.sqrt(np.maximum(radius2, 0.0)), radius2 >= 0.0
+        return np.sqrt(np.maximum(radius2, 0.0)), np.greater_equal(radius2, 0.0)
 
     @staticmethod
     def _slack(k_uu: float | Floats) -> float | Floats:
@@ -264,17 +272,17 @@ class LeftOut:
         return None
 
     def _is_consistent(self, sets: Ints) -> Bools:
-        """Whether a set leaves f a value at every point read, in reach of every reading outside of it."""
+        """Whether a set leaves f a value at every point, in reach of every reading outside of it."""
         B0 = self._assumptions.B0
-        diag = np.diag(self._K)
+        diag = np.diag(self._prior)
         upper, lower = np.full((len(sets), self.n), B0), np.full((len(sets), self.n), -B0)
         for form in self._forms:
-            V = form.A @ self._K
-            right = np.concatenate([form.a[:, None], V], axis=1)
-            solved, part = _solved(form.A, right, sets)
+            weights = form.inverse @ self._prior
+            right = np.concatenate([form.pull[:, None], weights], axis=1)
+            solved, part = _solved(form.inverse, right, sets)
             factor, _ = self._factor(form, np.einsum("si,si->s", part[..., 0], solved[..., 0]))
-            mu = self._K @ form.a - np.einsum("si,six->sx", part[..., 0], solved[..., 1:])
-            var = diag - np.einsum("ix,ix->x", self._K, V)
+            mu = self._prior @ form.pull - np.einsum("si,six->sx", part[..., 0], solved[..., 1:])
+            var = diag - np.einsum("ix,ix->x", self._prior, weights)
             var = var + np.einsum("six,six->sx", part[..., 1:], solved[..., 1:])
             width = factor[:, None] * np.sqrt(np.maximum(var, 0.0) + self._slack(diag))
             upper, lower = np.minimum(upper, mu + width), np.maximum(lower, mu - width)
@@ -283,8 +291,8 @@ class LeftOut:
         is_out |= self._y < lower - self._levels - tolerance
         rows, columns = np.nonzero(sets >= 0)
         is_out[rows, sets[rows, columns]] = False
-        is_fine: Bools = ~(is_out | (lower > upper + tolerance)).any(axis=1)
-        return is_fine
+        is_out |= lower > upper + tolerance
+        return np.logical_not(is_out.any(axis=1))
 
 
 def _unions(groups: Sequence[Sequence[int]], k: int) -> Ints:
@@ -296,16 +304,19 @@ def _unions(groups: Sequence[Sequence[int]], k: int) -> Ints:
     return sets
 
 
-def _solved(A: Floats, right: Floats, sets: Ints) -> tuple[Floats, Floats]:
-    """A_SS^-1 right_S for each set, and right_S: (n_sets, size, n_right) each; zeros where it is smaller."""
+def _solved(inverse: Floats, right: Floats, sets: Ints) -> tuple[Floats, Floats]:
+    """A_SS^-1 right_S for each set, A the inverse, and right_S: (n_sets, size, n_right) each.
+
+    Zeros where a set is smaller.
+    """
     if not sets.shape[1]:
         empty = np.zeros((len(sets), 0, right.shape[1]))
         return empty, empty
     is_member = sets >= 0
-    part = np.where(is_member[..., None], right[sets], 0.0)
-    blocks = A[sets[:, :, None], sets[:, None, :]]
+    part: Floats = np.where(is_member[..., None], right[sets], 0.0)
+    blocks = inverse[sets[:, :, None], sets[:, None, :]]
     if not is_member.all():
         both = is_member[:, :, None] & is_member[:, None, :]
         blocks = np.where(both, blocks, np.eye(sets.shape[1]))
-    solved: Floats = np.linalg.solve(blocks, part)
+    solved: Floats = np.linalg.solve(blocks, part).astype(np.float64, copy=False)
     return solved, part

@@ -1,0 +1,68 @@
+"""What the readings say of f at one point, by the number of lies among them (ours)."""
+
+from dataclasses import dataclass, field
+
+from unbribable.decision.proven.left_out import LeftOut
+from unbribable.decision.units import Units
+from unbribable.model.checks import Floats
+
+N_ASKED = 12
+"""Numbers of lies that are looked at to find how many it takes, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class ByLies:
+    """Intervals of f(x) for any number of lies, of any size; worked out when they are asked for.
+
+    All of them hold together, with the probability of one event, in the order of telling or in any
+    other, and also where readings are missing because of their value: see `left_out`.
+    """
+
+    left_out: LeftOut
+    u: Floats
+    """The point, as the kernel sees it, (d,)."""
+    units: Units
+    """In which to say everything."""
+    _found: dict[int, tuple[float, float] | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_readings(self) -> int:
+        """How many readings there are."""
+        return self.left_out.n
+
+    def interval(self, n_lies: int) -> tuple[float, float] | None:
+        """(lower, upper) if at most so many readings are lies; None: there must be more."""
+        if n_lies not in self._found:
+            found = self.left_out.interval(self.u, n_lies)
+            self._found[n_lies] = None if found is None else self.units.interval(*found)
+        return self._found[n_lies]
+
+    @property
+    def least(self) -> int:
+        """There are at least so many lies."""
+        return next((k for k in range(N_ASKED) if self.interval(k) is not None), N_ASKED)
+
+    def table(self, n_lies: int) -> tuple[tuple[int, float, float], ...]:
+        """(number of lies, lower, upper), from the least number that there must be to this one.
+
+        What holds for more lies holds for fewer, so the intervals are nested.
+        """
+        rows: list[tuple[int, float, float]] = []
+        for k in range(n_lies, -1, -1):
+            found = self.interval(k)
+            if found is None:
+                break
+            lower, upper = found
+            if rows:
+                lower, upper = max(lower, rows[-1][1]), min(upper, rows[-1][2])
+            rows.append((k, lower, upper))
+        return tuple(reversed(rows))
+
+    def needed(self, value: float) -> int:
+        """So many readings at least must be lies if f(x) is worse than value; 0: not even one."""
+        limit = self.units.sign * value
+        for k in range(N_ASKED):
+            found = self.interval(k)
+            if found is not None and min(self.units.sign * end for end in found) < limit:
+                return k
+        return N_ASKED
