@@ -9,6 +9,7 @@ import pytest
 
 import unbribable as ub
 from practice.experiments import furnace, write
+from printed import unwrapped
 from unbribable.practice.audit import N_POINTS, SOLVER
 from unbribable.practice.audit_page import _lying
 
@@ -187,7 +188,7 @@ def test_a_price_is_that_of_the_answer(audited):
     assert np.array_equal(price.x, audited.recommendation.x)
     assert price.eps == 50.0
     assert price.value > 0.0
-    assert audited.price().sentence in str(audited)
+    assert audited.price().sentence in unwrapped(str(audited))
 
 
 def test_an_audit_is_plain_data(audited):

@@ -120,8 +120,8 @@ def _caution(estimate: Estimate, u: Floats, units: Units) -> str:
         return ""
     others = words.plus_minus(units.from_model(mean), units.scale * sd)
     return (
-        "Too few rounds to tell a lie from a peak: only its own readings say how good this point is "
-        f"(the others predict {others}); read points near it before you rely on it."
+        f"Too few rounds to tell a lie from a peak: the other readings predict {others}. "
+        "Read points near it first."
     )
 
 

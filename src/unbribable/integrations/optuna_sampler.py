@@ -21,7 +21,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.draws import Seed
-from unbribable.decision.price import Price
+from unbribable.decision.price import TRIALS, Price
 from unbribable.integrations.optuna_answers import (
     StudyRecommendation,
     StudySuspect,
@@ -82,7 +82,8 @@ class UnbribableSampler(BaseSampler):
     read it there, and so is a strong adversary; with reveal="after" and a secret seed it is written
     when the value is told. That hides it where a scout chooses the points; where the algorithm itself
     does (assumptions given, no explore), the point gives the draw away. The others do not draw, and need
-    no secret. Whoever can write to the storage can change values: see docs/threats.md.
+    no secret. Whoever can write to the storage can change values: the documentation's page on threat
+    models says what that means.
 
     Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
     the complete trials that meet them.
@@ -197,7 +198,7 @@ class UnbribableSampler(BaseSampler):
             guarantee = in_words(best, seen, others, is_constrained=among is not None)
             return StudyRecommendation(
                 **{**vars(best), "params": params, "guarantee": guarantee},
-                assumptions=assumed(engine),
+                assumptions=assumed(engine, space.named().columns),
                 conditional=others,
                 naive_number=naive.number,
                 naive_params=dict(naive.params),
@@ -225,7 +226,7 @@ class UnbribableSampler(BaseSampler):
         rest `recommend`.
         """
         with self._looked_at(study, unrelated_to_value) as (history, engine, _):
-            found = price(engine, eps, history.feasible(engine), counted=("trial", 0))
+            found = price(engine, eps, history.feasible(engine), counted=TRIALS)
             return replace(found, words=by_trial(found.words), sentence=by_trial(found.sentence))
 
     def retract(

@@ -251,19 +251,21 @@ class Audit:
         lines = [self.verdict]
         for suspect in self.suspects[:N_SHOWN]:
             place = words.point(suspect.x, suspect.params)
-            lines.append(f"  {self.label(suspect.t)}: {suspect.y:.4g} at {place}")
-            lines += [f"    {each}" for each in self.against(suspect)]
+            lines += words.wrapped(f"{self.label(suspect.t)}: {suspect.y:.4g} at {place}", 2)
+            for each in self.against(suspect):
+                lines += words.wrapped(each, 4)
         if len(self.suspects) > N_SHOWN:
             lines.append(f"  and {len(self.suspects) - N_SHOWN} more, see suspects")
         naive, is_doubted = self.naive, self.naive.t in {suspect.t for suspect in self.suspects}
-        lines += [
-            str(self.recommendation),
+        lines += self.recommendation.lines()
+        for text in (
             f"best reading: {naive.y:.4g} at {words.point(naive.x, self.result.space.params(naive.x))}, "
             f"{self.label(naive.t)}{', which looks false' if is_doubted else ''}",
             SOLVER if self.proof is None else self.proof.words,
             self.price().sentence,
             *self.notes,
-        ]
+        ):
+            lines += words.wrapped(text)
         return "\n".join(lines)
 
     @property

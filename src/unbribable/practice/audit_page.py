@@ -186,8 +186,9 @@ def _answers(audit: "Audit") -> Iterable[str]:
     ]
     yield "<h2>What to use, and what believing every reading would give</h2>"
     yield _table(("", "this audit", "best reading"), rows)
-    if best.is_wide:
-        yield f"<p>{escape(WIDE)}</p>"
+    wide = [f"This is {WIDE}."] if best.is_wide else []
+    for remark in (*wide, *best.remarks):
+        yield f"<p>{escape(remark)}</p>"
     yield f'<p class="soft">{escape(best.guarantee)}</p>'
     yield "<h2>What it would take to change the answer</h2>"
     price = audit.price()

@@ -16,11 +16,15 @@ from unbribable.decision.suspects import Suspect
 from unbribable.decision.words import point
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.advice import advise, assumed, doubt, listed, price
+from unbribable.practice.advice import advise, assumed, doubt, modelled, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.files import FORMAT, read, write
 from unbribable.practice.plan import Plan
 from unbribable.practice.space import Space
+from unbribable.say.answer import BestReading, answer
+
+MORE = "on what this rests: print(result.guarantee)"
+"""Where to read on after a summary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,14 +151,21 @@ class Result:
 
     @property
     def guarantee(self) -> str:
-        """What is guaranteed, in words, or why nothing is."""
-        words: str | None = self._of_best("guarantee")
-        return "No guarantee: there is no reading yet." if words is None else words
+        """What is guaranteed, or why nothing is; the price of a bribe; what was assumed. In words."""
+        best, names = self.recommendation, self.space.columns
+        if best is None:
+            return "No guarantee: there is no reading yet."
+        paragraphs = [best.guarantee]
+        said_already = best.regret_bound is not None and self.engine.plan.fitted
+        if best.regret_bound is not None:
+            paragraphs.append(self.price().sentence)
+        rests_on = (modelled if said_already else assumed)(self.engine, names)
+        return "\n".join([*paragraphs, f"Assumed: {rests_on}"])
 
     @property
     def assumptions(self) -> str:
         """What the guarantee rests on, in words, with the units in which it is stated."""
-        return assumed(self.engine)
+        return assumed(self.engine, self.space.columns)
 
     @property
     def naive(self) -> Trial | None:
@@ -184,24 +195,22 @@ class Result:
         return self.engine.judge().refuted if self.engine.is_ready else None
 
     def summary(self) -> str:
-        """The answer in a few lines."""
+        """What to use, what to expect, the worst case, what to distrust: nine lines at most.
+
+        Of 120 characters each, at most. All the rest is in `guarantee`.
+        """
         if self.recommendation is None or self.naive is None:
             return f"No reading yet; {self.n_failed} of {len(self.trials)} evaluations failed."
-        naive, flagged = self.naive, [suspect for suspect in self.suspects if suspect.is_flagged]
-        doubt = "; it looks false" if naive.t in [suspect.t for suspect in flagged] else ""
-        where = point(naive.x, self.space.params(naive.x))
-        lines = [
-            str(self.recommendation),
-            f"best reading: {naive.y:.6g} in round {naive.t}, at {where}{doubt}",
-            f"rounds: {len(self.trials)}, failed: {self.n_failed}, {listed(flagged)}",
-            *([self.price().sentence] if self.regret_bound is not None else []),
-            self.guarantee,
-        ]
-        if self.detected is not None:
-            lines.append(f"Corruption was detected in round {self.detected}.")
+        naive = self.naive
+        assert naive.y is not None
+        best_reading = BestReading(naive.t, naive.y, point(naive.x, self.space.params(naive.x)))
+        flagged = [suspect for suspect in self.suspects if suspect.is_flagged]
+        rounds = f"rounds: {len(self.trials)}, failed: {self.n_failed}"
         if self.stopped is not None:
-            lines.append(f"The run was ended before its last round by {self.stopped}.")
-        return "\n".join(lines)
+            rounds += f", ended before its last round by {self.stopped}"
+        if self.detected is not None:
+            rounds += f", corruption was detected in round {self.detected}"
+        return "\n".join(answer(self.recommendation, best_reading, flagged, f"{rounds}; {MORE}"))
 
     def price(self, eps: float | None = None) -> Price:
         """How much lying it takes before another candidate can be better than x by more than eps.
@@ -218,20 +227,23 @@ class Result:
         """
         return price(self.engine, eps)
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def __repr__(self) -> str:
-        return f"Result({self.summary()})"
+        return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able data, without the secret seed."""
         best = (
-            "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide",
+            "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide", "remarks",
             "regret_bound", "between_candidates", "probability", "threat", "supposed",
         )  # fmt: skip
         return {
             "format": FORMAT,
             "x": plain(self.x),
             **{name: self._of_best(name) for name in best},
-            "guarantee": self.guarantee,
+            "guarantee": self.guarantee if self.recommendation is None else self._of_best("guarantee"),
             "assumptions": self.assumptions,
             "price": None if self.recommendation is None else self.price().to_dict(),
             "naive": None if self.naive is None else self.naive.to_plain(),

@@ -1,0 +1,108 @@
+"""An answer in a few lines: what to use, what to expect, the worst case, what to distrust."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unbribable.decision.price import ROUNDS
+from unbribable.decision.recommend import Recommendation
+from unbribable.decision.suspects import Suspect
+from unbribable.decision.words import WIDTH, plus_minus, wrapped
+
+N_LINES = 9
+"""Lines of an answer, at most."""
+
+N_LISTED = 8
+"""Suspicious readings that it names, at most."""
+
+N_ALIKE = 4
+"""Readings of the same value that it names, at most."""
+
+_SHAPES = ((3, 2, 3, 2), (3, 2, 2, 2), (3, 2, 1, 2), (2, 2, 1, 2), (2, 1, 1, 2), (2, 1, 1, 1))
+"""Lines for the point, remarks, lines of suspicious readings, lines at the end: at most, and the first
+that fits into N_LINES. The last one always does."""
+
+
+@dataclass(frozen=True)
+class BestReading:
+    """What an optimizer that believes every reading goes by."""
+
+    t: int
+    """The round, from 1."""
+    y: float
+    where: str
+    """The point, in words."""
+
+
+def answer(
+    best: Recommendation,
+    naive: BestReading,
+    flagged: Sequence[Suspect],
+    rest: str,
+    counted: tuple[str, int] = ROUNDS,
+) -> list[str]:
+    """The lines, N_LINES of WIDTH characters at most.
+
+    Args:
+        best: What is recommended.
+        naive: What believing every reading comes to.
+        flagged: The suspicious readings, the most suspicious first.
+        rest: How many rounds there were, and where to read on.
+        counted: What a round is called, and the number of the first one.
+    """
+    doubt = "; it looks false" if naive.t in [suspect.t for suspect in flagged] else ""
+    name, first = counted
+    reading = f"best reading: {naive.y:.6g} in {name} {naive.t - 1 + first}"
+    lines: list[str] = []
+    for n_use, n_remarks, n_listed, n_last in _SHAPES:
+        last = [f"{reading}{doubt}; {rest}"]
+        if n_last == 2:
+            (where,) = wrapped(f"{reading}, at {naive.where}{doubt}", most=1)
+            last = [where if where.endswith(doubt) else f"{reading}{doubt}", rest]
+        lines = [*best.lines(n_use, n_remarks), *listed(flagged, counted, n_listed)]
+        for text in last:
+            lines += wrapped(text, most=1)
+        if len(lines) <= N_LINES:
+            break
+    return lines
+
+
+def listed(flagged: Sequence[Suspect], counted: tuple[str, int] = ROUNDS, n_lines: int = 1) -> list[str]:
+    """The suspicious readings with the reasons, in so many lines at most."""
+    alike: dict[float, list[Suspect]] = {}
+    for each in flagged:
+        alike.setdefault(each.y, []).append(each)
+    groups, lines = list(alike.values()), ["suspicious: none"]
+    for n in range(min(len(groups), N_LISTED), 0, -1):
+        entries = [_entry(group, counted[1]) for group in groups[:n]]
+        n_left = sum(len(group) for group in groups[n:])
+        lines = _filled("suspicious:", [*entries, *([f"and {n_left} more"] if n_left else [])])
+        if len(lines) <= n_lines:
+            break
+    return lines[:n_lines]
+
+
+def _entry(alike: Sequence[Suspect], first: int) -> str:
+    """`7 (-3, expected 1.02 +- 0.11)`, or `2, 9 (the same 999 each time, expected 1004, 871)`."""
+    shown, n_left = alike[:N_ALIKE], len(alike[N_ALIKE:])
+    numbers = ", ".join(str(each.t - 1 + first) for each in shown)
+    more = f" and {n_left} more" if n_left else ""
+    y = f"{alike[0].y:.4g}"
+    if not math.isfinite(alike[0].expected):
+        return f"{numbers}{more} ({y})"
+    if len(alike) == 1:
+        return f"{numbers} ({y}, expected {plus_minus(alike[0].expected, alike[0].sd)})"
+    expected = ", ".join(f"{each.expected:.3g}" for each in shown)
+    return f"{numbers}{more} (the same {y} each time, expected {expected})"
+
+
+def _filled(head: str, entries: Sequence[str]) -> list[str]:
+    """Entries in lines, none of them broken."""
+    lines = [head]
+    for k, entry in enumerate(entries):
+        text = entry + ("," if k + 1 < len(entries) else "")
+        if len(lines[-1]) + 1 + len(text) > WIDTH and lines[-1] != head:
+            lines.append(f"  {text}")
+        else:
+            lines[-1] += f" {text}"
+    return lines
