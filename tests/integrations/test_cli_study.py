@@ -70,7 +70,7 @@ def test_a_study_goes_from_create_to_recommend_and_sees_through_a_lie():
     assert lines[-3].startswith("suspicious: 7 (9, expected ")
     assert "best reading: 9 in trial 7, at power=" in lines[-2]
     assert lines[-2].endswith("; it looks false")
-    assert lines[-1] == "complete trials: 11; on what this rests: --why"
+    assert lines[-1] == "complete trials: 11; why: --why"
     assert len(lines) <= 9
     assert max(map(len, lines)) <= 120
     priced = unwrapped(call("recommend", "laser", "--eps", 50))
@@ -340,7 +340,7 @@ def test_recommend_says_what_the_guarantee_rests_on():
     best = as_json("recommend", "laser")
     assert "A single lie is not capped" in best["assumptions"]
     assert "lengthscales as shares of the ranges: power " in best["assumptions"]
-    short = call("recommend", "laser").removesuffix("; on what this rests: --why\n")
+    short = call("recommend", "laser").removesuffix("; why: --why\n")
     whole = call("recommend", "laser", "--why")
     assert whole.startswith(short)
     for words in (best["guarantee"], best["price"]["sentence"], f"Assumed: {best['assumptions']}"):

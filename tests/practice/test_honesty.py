@@ -116,7 +116,8 @@ def test_detected_corruption_is_said() -> None:
     assert run.refuted is None
     assert run.detected is not None
     assert run.detected >= lied[0]
-    assert f"corruption was detected in round {run.detected};" in run.summary()
+    assert f"corruption detected in round {run.detected}, if what is assumed" in run.summary()
+    assert f"Corruption was detected in round {run.detected}." in run.guarantee
     assert run.to_dict()["detected"] == run.detected
     assert run.lower is not None
     assert run.upper is not None

@@ -159,6 +159,8 @@ class Result:
         said_already = best.regret_bound is not None and self.engine.plan.fitted
         if best.regret_bound is not None:
             paragraphs.append(self.price().sentence)
+        if self.detected is not None:
+            paragraphs.append(f"Corruption was detected in round {self.detected}.")
         rests_on = (modelled if said_already else assumed)(self.engine, names)
         return "\n".join([*paragraphs, f"Assumed: {rests_on}"])
 
@@ -205,12 +207,12 @@ class Result:
         assert naive.y is not None
         best_reading = BestReading(naive.t, naive.y, point(naive.x, self.space.params(naive.x)))
         flagged = [suspect for suspect in self.suspects if suspect.is_flagged]
-        rounds = f"rounds: {len(self.trials)}, failed: {self.n_failed}"
+        rest = [f"rounds: {len(self.trials)}, failed: {self.n_failed}"]
         if self.stopped is not None:
-            rounds += f", ended before its last round by {self.stopped}"
+            rest.append(f"ended before its last round by {self.stopped}")
         if self.detected is not None:
-            rounds += f", corruption was detected in round {self.detected}"
-        return "\n".join(answer(self.recommendation, best_reading, flagged, f"{rounds}; {MORE}"))
+            rest.append(f"corruption detected in round {self.detected}, if what is assumed is right")
+        return "\n".join(answer(self.recommendation, best_reading, flagged, [*rest, MORE]))
 
     def price(self, eps: float | None = None) -> Price:
         """How much lying it takes before another candidate can be better than x by more than eps.

@@ -18,9 +18,17 @@ N_LISTED = 8
 N_ALIKE = 4
 """Readings of the same value that it names, at most."""
 
-_SHAPES = ((3, 2, 3, 2), (3, 2, 2, 2), (3, 2, 1, 2), (2, 2, 1, 2), (2, 1, 1, 2), (2, 1, 1, 1))
+_SHAPES = (
+    (3, 2, 3, 2),
+    (3, 2, 2, 2),
+    (3, 2, 1, 2),
+    (3, 1, 1, 2),
+    (3, 1, 1, 1),
+    (2, 1, 1, 1),
+    (1, 1, 1, 1),
+)
 """Lines for the point, remarks, lines of suspicious readings, lines at the end: at most, and the first
-that fits into N_LINES. The last one always does."""
+that fits into N_LINES is taken."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ def answer(
     best: Recommendation,
     naive: BestReading,
     flagged: Sequence[Suspect],
-    rest: str,
+    rest: Sequence[str],
     counted: tuple[str, int] = ROUNDS,
 ) -> list[str]:
     """The lines, N_LINES of WIDTH characters at most.
@@ -47,24 +55,32 @@ def answer(
         best: What is recommended.
         naive: What believing every reading comes to.
         flagged: The suspicious readings, the most suspicious first.
-        rest: How many rounds there were, and where to read on.
+        rest: What else there is to say, a few words each, the most important first.
         counted: What a round is called, and the number of the first one.
     """
-    doubt = "; it looks false" if naive.t in [suspect.t for suspect in flagged] else ""
     name, first = counted
     reading = f"best reading: {naive.y:.6g} in {name} {naive.t - 1 + first}"
+    doubt = "; it looks false" if naive.t in [suspect.t for suspect in flagged] else ""
+    whole = f"{reading}, at {naive.where}{doubt}"
+    if len(whole) > WIDTH:
+        whole = f"{reading}{doubt}"
     lines: list[str] = []
     for n_use, n_remarks, n_listed, n_last in _SHAPES:
-        last = [f"{reading}{doubt}; {rest}"]
-        if n_last == 2:
-            (where,) = wrapped(f"{reading}, at {naive.where}{doubt}", most=1)
-            last = [where if where.endswith(doubt) else f"{reading}{doubt}", rest]
-        lines = [*best.lines(n_use, n_remarks), *listed(flagged, counted, n_listed)]
-        for text in last:
-            lines += wrapped(text, most=1)
+        last = [whole, _joined(rest)] if n_last == 2 else [_joined([f"{reading}{doubt}", *rest])]
+        lines = [*best.lines(n_use, n_remarks), *listed(flagged, counted, n_listed), *last]
         if len(lines) <= N_LINES:
             break
     return lines
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """As many of them, the first ones, as a line holds."""
+    line = parts[0]
+    for part in parts[1:]:
+        if len(line) + 2 + len(part) > WIDTH:
+            break
+        line += f"; {part}"
+    return line
 
 
 def listed(flagged: Sequence[Suspect], counted: tuple[str, int] = ROUNDS, n_lines: int = 1) -> list[str]:
@@ -78,12 +94,12 @@ def listed(flagged: Sequence[Suspect], counted: tuple[str, int] = ROUNDS, n_line
         n_left = sum(len(group) for group in groups[n:])
         lines = _filled("suspicious:", [*entries, *([f"and {n_left} more"] if n_left else [])])
         if len(lines) <= n_lines:
-            break
-    return lines[:n_lines]
+            return lines
+    return wrapped(" ".join(lines), most=n_lines)
 
 
 def _entry(alike: Sequence[Suspect], first: int) -> str:
-    """`7 (-3, expected 1.02 +- 0.11)`, or `2, 9 (the same 999 each time, expected 1004, 871)`."""
+    """`7 (-3, expected 1.02 +- 0.11)`, or `2, 9 (each time 999, expected 871 to 1004)`."""
     shown, n_left = alike[:N_ALIKE], len(alike[N_ALIKE:])
     numbers = ", ".join(str(each.t - 1 + first) for each in shown)
     more = f" and {n_left} more" if n_left else ""
@@ -92,8 +108,8 @@ def _entry(alike: Sequence[Suspect], first: int) -> str:
         return f"{numbers}{more} ({y})"
     if len(alike) == 1:
         return f"{numbers} ({y}, expected {plus_minus(alike[0].expected, alike[0].sd)})"
-    expected = ", ".join(f"{each.expected:.3g}" for each in shown)
-    return f"{numbers}{more} (the same {y} each time, expected {expected})"
+    low, high = (f"{end([each.expected for each in alike]):.4g}" for end in (min, max))
+    return f"{numbers}{more} (each time {y}, expected {low if low == high else f'{low} to {high}'})"
 
 
 def _filled(head: str, entries: Sequence[str]) -> list[str]:
