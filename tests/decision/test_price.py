@@ -1,6 +1,8 @@
 """The price of a bribe and the paired certificate, through the algorithms."""
 
 import math
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import corruption, is_too_often, random_function
 from told import reading_of
+from unbribable.decision.price import _in_readings
 from unbribable.decision.units import Units
+from unbribable.theory.clipping import FewLies
 from unbribable.theory.differences import Differences
 
 X = np.linspace(0.0, 1.0, 14)[:, None]
@@ -138,10 +142,11 @@ def test_control_prices_that_take_the_noise_off_are_too_high(monkeypatch: pytest
 def test_a_price_says_what_it_found_in_words(name: str) -> None:
     algorithm = told(name)
     found = algorithm.price(0.5)
-    assert f"Lies totalling less than {found.value:.4g} (" in found.words
-    assert "could not have made another point better by more than 0.5 (with prob" in found.words
-    assert f"if one may have any size: less than {found.without_cap:.4g}." in found.words
+    assert found.sentence.startswith(f"Lies totalling less than {found.without_cap:.4g} (")
+    assert "could not have made another point better by more than 0.5 (with prob" in found.sentence
+    more = f"If no single lie exceeds {CAP} (c_max): less than {found.value:.4g}."
     assert found.without_cap <= found.value
+    assert (more in found.words) == (found.value > CAP)
     assert found.probability == pytest.approx(1.0 - algorithm.policy.budgets[WHOLE[name]].delta)
     open_ = algorithm.price(0.0)
     assert open_.value is open_.without_cap is None
@@ -159,7 +164,8 @@ def test_a_price_is_told_in_other_units() -> None:
     for name in ("value", "without_cap", "least_eps", "bribe"):
         assert getattr(other, name) == pytest.approx(10.0 * getattr(one, name))
     assert other.lies == pytest.approx({t: -10.0 * lie for t, lie in one.lies.items()})
-    assert f"less than {other.value:.4g} (" in other.words
+    assert f"less than {other.without_cap:.4g} (" in other.sentence
+    assert f"If no single lie exceeds 8 (c_max): less than {other.value:.4g}." in other.words
     assert algorithm.price(5.0, units=Units(3.0, 10.0, -1.0, limit=1e-6)).bribe is None
 
 
@@ -229,6 +235,87 @@ def test_asking_for_a_price_changes_nothing(name: str) -> None:
 def test_a_missing_reading_is_a_condition_of_the_price() -> None:
     algorithm = told("robust")
     algorithm.forget(algorithm.ask())
-    assert "It holds if the one missing reading is not missing because of its value." in (
-        algorithm.price(0.5).words
+    assert "if the one missing reading is not missing because of its value)." in (
+        algorithm.price(0.5).sentence
     )
+
+
+# --- the words are true as they stand ----------------------------------------------------------------
+
+
+def prices_against_one_lie(seed: int) -> list[tuple[float, float, float, bool]]:
+    """One lie at the best point, larger than c_max: its size, a price as said, as a value, if it fools.
+
+    Of each price that is established for some eps; the lie fools if a point is better by more than eps.
+    """
+    rng, points, kernel = np.random.default_rng(seed), np.linspace(0.0, 1.0, 11)[:, None], CAPPED.kernel
+    centres, heights = rng.random((4, 1)), rng.standard_normal(4)
+    f = kernel(points, centres) @ heights / np.sqrt(heights @ kernel(centres, centres) @ heights)
+    top, lie = int(np.argmax(f)), float(rng.uniform(0.3, 1.0))
+    algorithm = ub.RobustGPUCB(ub.Grid(points), CAPPED, C=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ub.AssumptionsRefuted)
+        for i in rng.permutation(11):
+            y = f[i] + 1e-3 * rng.standard_normal() - (lie if i == top else 0.0)
+            algorithm.tell(x=points[i], y=float(y))
+    found = [algorithm.price(eps) for eps in (0.01, 0.02, 0.05, 0.1, 0.2)]
+    return [
+        (lie, float(each.sentence.split()[4]), each.value, f.max() - f[each.index] > each.eps)
+        for each in found
+        if each.value is not None and each.value < math.inf
+    ]
+
+
+CAPPED = replace(ASSUMED, kernel=ub.Matern(2.5, 0.3), noise_std=1e-3, lam=1e-3, delta=0.1, c_max=0.1)
+
+
+@pytest.mark.parametrize(
+    "seeds", [(17, 138, 255), pytest.param(range(400), marks=pytest.mark.long)], ids=["few", "many"]
+)
+def test_a_price_that_is_said_without_the_cap_is_true_of_lies_beyond_it(seeds: Any) -> None:
+    """The total that rests on c_max would not be: that a single lie could be so large is left open."""
+    prices = [price for seed in seeds for price in prices_against_one_lie(seed)]
+    assert not any(lie < said and is_fooled for lie, said, _, is_fooled in prices)
+    assert any(lie < value and is_fooled for lie, _, value, is_fooled in prices)
+
+
+@pytest.mark.parametrize(
+    ("value", "spread", "words"),
+    [
+        (0.4, 1.0, " (one reading off by 40 % of the whole range)"),
+        (1.4, 1.0, " (one reading off by 140 % of the whole range)"),
+        (1.9, 1.0, " (one reading off by the whole range)"),
+        (2.9, 1.0, " (2 readings off by the whole range)"),
+        (2.0, 0.0, ""),
+    ],
+)
+def test_the_bracket_names_no_more_than_the_total(value: float, spread: float, words: str) -> None:
+    assert _in_readings(value, spread) == words
+
+
+def test_where_readings_are_clipped_the_price_does_not_rest_on_a_cap() -> None:
+    """A lie of any size counts as at most 2 L: that is a fact there, and no assumption."""
+    lies = FewLies.within(replace(ASSUMED, c_max=math.inf), 1, 40)
+    algorithm, rng = ub.RobustGPUCB(ub.Grid(X), ASSUMED, C=lies), np.random.default_rng(0)
+    f = random_function(KERNEL, X, rng, 1.0)
+    for k in range(40):
+        algorithm.tell(x=X[k % len(X)], y=float(f[k % len(X)]))
+    assert lies.is_clipped
+    for eps in (algorithm.price(0.0).least_eps + 1.5, 60.0):
+        found = algorithm.price(eps)
+        assert found.value > lies.cap
+        assert "c_max" not in found.words
+    assert found.sentence.startswith("Even if every reading were off by any amount,")
+
+
+def test_a_bribe_through_a_reading_that_was_cut_is_not_named() -> None:
+    """What it takes depends on what was told, and the algorithm knows only where it was cut."""
+    algorithm = told("robust")
+    cheapest = algorithm.price(0.1)
+    (t,) = cheapest.lies
+    told_there = next(reading.y for reading in algorithm.readings if reading.t == t)
+    assert algorithm.price(0.1, units=Units(limit=10.0)).bribe == cheapest.bribe
+    at_the_cut = algorithm.price(0.1, units=Units(limit=abs(told_there)))
+    assert at_the_cut.bribe is None
+    assert at_the_cut.lies == {}
+    assert "told differently" not in at_the_cut.words

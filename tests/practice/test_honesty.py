@@ -96,7 +96,7 @@ def test_refuted_assumptions_are_said_and_nothing_is_guaranteed() -> None:
     assert f"The assumptions are refuted by the readings up to round {run.refuted}" in run.guarantee
     assert "nothing is guaranteed" in run.guarantee
     assert CONDITIONAL not in run.guarantee
-    assert "  worst case: none, the readings contradict the assumptions" in run.summary().splitlines()
+    assert "  worst case: none, the readings contradict what is assumed" in run.summary().splitlines()
     assert run.to_dict()["refuted"] == run.refuted
     assert run.to_dict()["regret_bound"] is None
 

@@ -90,7 +90,7 @@ def test_a_summary_of_a_refuted_run_is_short() -> None:
         )
     assert run.refuted is not None
     assert_short(run.summary())
-    assert "  worst case: none, the readings contradict the assumptions" in run.summary().splitlines()
+    assert "  worst case: none, the readings contradict what is assumed" in run.summary().splitlines()
 
 
 # --- the worst that can come together ------------------------------------------------------------

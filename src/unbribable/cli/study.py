@@ -235,7 +235,7 @@ def recommend(
     flagged = sampler.suspects(study, flagged_only=True)
     where = point(best.x, best.naive_params)
     naive = BestReading(best.naive_number + 1, best.naive_value, where)
-    rest = [f"complete trials: {best.n_trials}", *([] if why else ["on what this rests: --why"])]
+    rest = [f"complete trials: {best.n_trials}", *([] if why else ["why: --why"])]
     lines = answer(best, naive, flagged, rest, counted=TRIALS)
     priced = price.sentence if price.probability is not None else ""
     if why:

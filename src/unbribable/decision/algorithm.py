@@ -14,7 +14,7 @@ from unbribable.decision.player import Details
 from unbribable.decision.policy import Policy
 from unbribable.decision.price import Price, price
 from unbribable.decision.proposal import Proposal, Query, Reading
-from unbribable.decision.recommend import Recommendation, claim, refutation, trusted
+from unbribable.decision.recommend import Recommendation, claim, refuted, trusted
 from unbribable.decision.saving import check_state, load, saved
 from unbribable.decision.search import Search, search_on
 from unbribable.decision.summary import details, summary
@@ -389,5 +389,4 @@ def _wholly(
         raise
     algorithm._learning.changed()
     if algorithm.refuted is not None and not was_refuted and algorithm.options.beta is None:
-        words = refutation(algorithm.refuted, algorithm.assumptions.delta)
-        warnings.warn(words, AssumptionsRefuted, stacklevel=4)
+        warnings.warn(refuted(algorithm) or "", AssumptionsRefuted, stacklevel=4)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from unbribable.decision import words
-from unbribable.decision.predictions import NOISE_FLOOR, flagged, prior_var_of
+from unbribable.decision.predictions import NOISE_FLOOR, NOTICE_AT, flagged, prior_var_of
 from unbribable.decision.proposal import Reading
 from unbribable.decision.recommend import Recommendation, certified
 from unbribable.decision.units import Units
@@ -24,6 +24,12 @@ N_HELD = 1024
 LONE = 0.25
 """A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
 more than this share of their range."""
+
+OUTSIDE = (
+    "The expected value is outside the worst case: an assumption is wrong, more is false than the worst "
+    "case allows for, or the estimate takes lies for the truth."
+)
+"""A warning where the estimate and the interval contradict each other."""
 
 Held = TypeVar("Held")
 
@@ -100,13 +106,17 @@ def expected(best: Recommendation, estimate: Estimate, u: Floats, units: Units) 
     (mean,), (sd,) = estimate.at(u[None])
     spread = units.scale * estimate.spread
     lower, upper = best.interval
+    value, value_sd = units.from_model(float(mean)), units.scale * float(sd)
+    beyond = max(lower - value, value - upper)  # NaN, and no contradiction, where there is no interval
+    is_outside = best.probability is not None and beyond > NOTICE_AT * value_sd + 1e-9 * spread
+    cautions = [_caution(estimate, u, units), OUTSIDE if is_outside else ""]
     return replace(
         best,
-        estimate=units.from_model(float(mean)),
-        estimate_sd=units.scale * float(sd),
+        estimate=value,
+        estimate_sd=value_sd,
         n_honest=len(estimate.readings),
         is_wide=0.0 < spread < upper - lower,
-        caution=_caution(estimate, u, units),
+        caution=" ".join(filter(None, cautions)),
     )
 
 

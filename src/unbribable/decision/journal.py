@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.decision.conditions import Condition, Missing, Open
 from unbribable.decision.proposal import Query, Reading
 from unbribable.model import checks
 
@@ -61,6 +62,11 @@ class Journal:
     def n_waiting(self) -> int:
         """Readings that the bounds do not rest on yet, because an earlier round is still open."""
         return len(self.readings) - self.n_settled
+
+    @property
+    def n_chosen(self) -> int:
+        """Readings of points that the user chose, told one by one: in an order of the user's."""
+        return sum(reading.chosen_by == "user" for reading in self.readings[self.n_at_once :])
 
     @property
     def is_selected(self) -> bool:
@@ -167,14 +173,11 @@ class Journal:
             n_at_once=self.n_at_once - (place < self.n_at_once),
         )
 
-    def condition(self) -> str:
-        """What the bounds suppose about missing readings, as a clause; empty if there are none."""
-        n = len(self.lost)
-        if not n:
-            return ""
-        if n == 1:
-            return "and if the one missing reading is not missing because of its value"
-        return f"and if none of the {n} missing readings is missing because of its value"
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What is supposed of missing readings, and how many wait for one that is late."""
+        missing = (Missing(len(self.lost)),) if self.lost else ()
+        return (*missing, Open(self.n_waiting)) if self.n_waiting else missing
 
     def selection(self) -> str:
         """Why nothing is guaranteed, where readings are missing because of their values."""

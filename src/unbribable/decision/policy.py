@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from unbribable.decision.conditions import Condition
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
@@ -102,6 +103,16 @@ class Policy(ABC):
         """The certificate of candidate i for every corruption, where it is unknown."""
         return ()
 
-    def notes(self, t: int) -> list[str]:
-        """What else there is to say after t rounds."""
+    @property
+    def is_drawn(self) -> bool:
+        """Whether bounds rest on draws that who lies must not know."""
+        return len(self.draws) > 1
+
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
+        """What else there is to say after t rounds.
+
+        Args:
+            t: The rounds.
+            conditions: What a claim about the corruption supposes; None where none can be made.
+        """
         return []

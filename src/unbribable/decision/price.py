@@ -1,11 +1,13 @@
 """What it would have taken to bribe an algorithm."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbribable.decision.conditions import Condition, supposition
 from unbribable.decision.instance import Instance
 from unbribable.decision.recommend import best_now, trusted, why_void
 from unbribable.decision.units import Units
@@ -67,7 +69,7 @@ def price(
     units: Units,
     *,
     spread: float | None = None,
-    supposed: str = "",
+    supposed: Sequence[Condition] = (),
     counted: tuple[str, int] = ROUNDS,
 ) -> Price:
     """`Algorithm.price`: of the instance that holds every reading, or of the top layer.
@@ -79,7 +81,7 @@ def price(
         x: A candidate; the recommended one if None.
         units: In which to give eps, and to say everything.
         spread: Range of the readings that look honest, in these units; found out here if None.
-        supposed: What it supposes besides the assumptions, as a clause.
+        supposed: What it supposes besides the assumptions and of missing readings.
         counted: What a round is called, and the number of the first one.
     """
     eps = None if eps is None else checks.real("eps", eps, at_least=0.0)
@@ -109,13 +111,15 @@ def price(
     found = proven_price(source.differences, source.noise, eps / units.scale, source.cap)
     bribe, lies = _bribe(algorithm, instance, source.cap, units)
     lies = {t - 1 + counted[1]: lie for t, lie in lies.items()}
-    probability = 1.0 - (policy.budgets[label].delta + policy.budgets[label].clipped)
-    sure = f"with probability at least {probability:.4g}" + (f" {supposed}" if supposed else "")
-    sentence, more = _words(algorithm, found, (f"{eps:.4g}", by), units, sure, spread)
+    budget = policy.budgets[label]
+    probability = 1.0 - (budget.delta + budget.clipped)
+    clause = supposition([*supposed, *guarantee.conditions])
+    sure = f"with probability at least {probability:.4g}" + (f" if {clause}" if clause else "")
+    is_clipped = budget.clipped > 0.0
+    sentence, more = _words(algorithm, found, (f"{eps:.4g}", by), units, sure, spread, is_clipped)
     words = [
         sentence,
         more,
-        _condition(guarantee.condition),
         _bribe_words(bribe, lies, instance, eps, units, counted[0]),
         "" if policy.holds_all else _share_words(instance),
     ]
@@ -137,7 +141,10 @@ def price(
 def _bribe(
     algorithm: "Algorithm", instance: Instance, cap: float, units: Units
 ) -> tuple[Bribe | None, dict[int, float]]:
-    """The cheapest bribe and its lies by round; None where a reading it changes would be cut."""
+    """The cheapest bribe and its lies by round; None where a reading it changes was or would be cut.
+
+    What it would take to change a reading that was cut depends on what was told, not on what counts.
+    """
     source = instance.source(int(np.argmax(instance.mu)))
     assert source is not None
     told = [
@@ -152,7 +159,7 @@ def _bribe(
     bribe = cheapest_bribe(source.differences, cap, rows, lams)
     lies = {}
     for reading, lie in zip(told, bribe.lies.tolist(), strict=True):
-        if lie and abs(reading.y + lie) > units.limit:
+        if lie and (abs(reading.y) >= units.limit or abs(reading.y + lie) > units.limit):
             return None, {}
         if lie:
             lies[reading.t] = units.amount(lie)
@@ -166,8 +173,13 @@ def _words(
     units: Units,
     sure: str,
     spread: float,
+    is_clipped: bool,
 ) -> tuple[str, str]:
-    """What is certain, and with which probability, in a sentence; and what else there is to say."""
+    """What is certain, and with which probability, in a sentence; and what else there is to say.
+
+    A total that rests on c_max is not said without it. Where readings are clipped no lie counts for
+    more than the cap, however large it is, so nothing rests on that.
+    """
     search = algorithm.search
     by = f"{eps[0]} ({eps[1]})" if eps[1] else eps[0]
     where = search.regret_words(units.scale * search.gap(algorithm.assumptions))
@@ -183,22 +195,21 @@ def _words(
     by = ", ".join(filter(None, eps))
     value, without_cap, more = units.scale * found.value, units.scale * found.without_cap, ""
     if math.isinf(value):
+        size = "any amount" if is_clipped else f"as much as {cap:.4g} (c_max)"
         sentence = (
-            f"Even if every reading were off by as much as {cap:.4g} (c_max), {other} could not be "
-            f"better by more than {by} ({sure})."
+            f"Even if every reading were off by {size}, {other} could not be better by more than {by} "
+            f"({sure})."
         )
-        if math.isfinite(without_cap):
+        if math.isfinite(without_cap) and not is_clipped:
             more = f"This rests on that cap: without it, lies totalling {without_cap:.4g} leave it open."
         return sentence, more + where[1]
+    least = value if is_clipped else without_cap
     sentence = (
-        f"Lies totalling less than {value:.4g}{_in_readings(value, spread)} could not have made {other} "
+        f"Lies totalling less than {least:.4g}{_in_readings(least, spread)} could not have made {other} "
         f"better by more than {by} ({sure})."
     )
-    if math.isfinite(cap):
-        more = (
-            f"No single lie is taken to exceed {cap:.4g} (c_max); if one may have any size: less than "
-            f"{without_cap:.4g}."
-        )
+    if least < value and value > cap:
+        more = f"If no single lie exceeds {cap:.4g} (c_max): less than {value:.4g}."
     return sentence, more + where[1]
 
 
@@ -210,13 +221,14 @@ def _spread(algorithm: "Algorithm") -> float:
 
 
 def _in_readings(value: float, spread: float) -> str:
-    """The price as a number of wholly wrong readings, in brackets."""
+    """A total, which may all be in one reading, as a number of wholly wrong readings; in brackets."""
     if spread <= 0.0:
         return ""
     n = value / spread
     if n < 1.5:
         return f" (one reading off by {100.0 * n:.3g} % of the whole range)"
-    return f" (about {n:.0f} readings off by the whole range)"
+    many = "one reading" if n < 2.0 else f"{math.floor(n)} readings"
+    return f" ({many} off by the whole range)"
 
 
 def _bribe_words(
@@ -241,7 +253,3 @@ def _share_words(instance: Instance) -> str:
     n = instance.n_readings
     held = "the one reading" if n == 1 else f"the {n} readings"
     return f"All this is about {held} that {instance.label} holds, and about lies in them alone."
-
-
-def _condition(condition: str) -> str:
-    return f"It holds {condition.removeprefix('and ')}." if condition else ""

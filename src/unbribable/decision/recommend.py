@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.decision import words
+from unbribable.decision.conditions import (
+    Blind,
+    Chosen,
+    Condition,
+    Missing,
+    clauses,
+    refutation,
+    supposition,
+    waits,
+)
 from unbribable.decision.levels import Believer
 from unbribable.decision.proposal import Reading
 from unbribable.decision.units import MODEL_UNITS, Units
@@ -47,10 +57,8 @@ class Guarantee:
     """The largest single lie, c_max."""
     lies: FewLies | None = None
     """The number of lies it allows for, where they are counted."""
-    condition: str = ""
-    """What else it supposes, as a clause."""
-    n_waiting: int = 0
-    """Readings it does not rest on yet, because an earlier round is still open."""
+    conditions: tuple[Condition, ...] = ()
+    """What else it supposes, and what it does not rest on yet."""
 
     def said(self, units: Units = MODEL_UNITS) -> str:
         """The words, with the budget in these units, the cap where it says more, and the condition."""
@@ -58,7 +66,8 @@ class Guarantee:
         if self.cap < self.C:
             budget += f" and no single lie above {units.scale * self.cap:g}"
         words = self.words.replace("{C}", budget).replace("{cap}", f"{units.scale * self.cap:g}")
-        return ", ".join(filter(None, [words, self.condition]))
+        clause = supposition(self.conditions)
+        return f"{words}, and if {clause}" if clause else words
 
     def supposed(self, units: Units = MODEL_UNITS) -> str:
         """What it supposes, in a short clause without "if"."""
@@ -71,18 +80,12 @@ class Guarantee:
             words = f"lies{blind} total at most {units.scale * self.C:.4g}"
             if self.cap < self.C:
                 words += f" and none exceeds {units.scale * self.cap:.4g} (c_max)"
-        return ", ".join(filter(None, [words, self.condition.removeprefix("and if ")]))
+        return ", ".join([words, *clauses(self.conditions)])
 
     @property
     def waits(self) -> str:
         """A sentence about the readings it does not rest on yet; empty if there are none."""
-        if not self.n_waiting:
-            return ""
-        told = "The reading" if self.n_waiting == 1 else f"The {self.n_waiting} readings"
-        return (
-            f" {told} told after a round that is still open cannot tighten this yet: tell that round's "
-            "reading, or give it up."
-        )
+        return waits(self.conditions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +149,23 @@ class Level:
 
     C: float
     regret_bound: float | None
-    """None where the bounds of this level leave no value: C is larger than this level's."""
+    """None where the bounds of this level leave some point no value. Then C is larger than this
+    level's, or something else that `words` names is false."""
     threat: str = "weak"
+    conditions: tuple[Condition, ...] = ()
+    """What else it supposes."""
 
     @property
     def words(self) -> str:
-        """When it holds."""
+        """When it holds, or that the readings contradict just that."""
+        clause = supposition(self.conditions)
+        whole = f"{self._premises}, and if {clause}" if clause else self._premises
+        return f"{'contradicted' if self.regret_bound is None else 'valid'} if {whole}"
+
+    @property
+    def _premises(self) -> str:
         against = "against any adversary" if self.threat == "strong" else "and the adversary is weak"
-        return f"valid if C <= {self.C:g}, no single lie exceeds c_max, {against}"
+        return f"C <= {self.C:g}, no single lie exceeds c_max, {against}"
 
     def in_units(self, units: Units) -> "Level":
         """The same in other units."""
@@ -230,7 +242,7 @@ class Recommendation:
             lines += words.wrapped(f"expected value: {expected} (an estimate from {which})", 2, 1)
         for text, most in [
             (self.caution, 1),
-            (self._worst, 2),
+            (self._worst, None),  # a condition is never cut
             *((r, 1) for r in self.remarks[:n_remarks]),
         ]:
             lines += words.wrapped(text, 2, most)
@@ -248,11 +260,11 @@ class Recommendation:
         return f"{ends} ({wide}with probability at least {self.probability:.4g} if {self.supposed})"
 
 
-WIDE = "wider than all readings that look honest together"
+WIDE = "wider than all honest readings"
 """What is said of an interval that is."""
 
 
-REFUTED = "the readings contradict the assumptions"
+REFUTED = "the readings contradict what is assumed"
 """A refutation in a short clause."""
 
 
@@ -261,14 +273,18 @@ def threat_of(threat: str | None, default: str) -> str:
     return checks.choice("threat", default if threat is None else threat, ("none", "weak", "strong"))
 
 
-def refutation(t: int, delta: float) -> str:
-    """That the readings up to round t contradict the assumptions, in words."""
-    return (
-        f"The assumptions are refuted by the readings up to round {t}, so nothing is "
-        "guaranteed any more. True assumptions would be contradicted with probability at most "
-        f"{delta:g}; more likely B, noise_std or the corruption is larger than "
-        "assumed, or the kernel is wrong."
-    )
+def refuted(algorithm: "Algorithm") -> str | None:
+    """That the readings contradict the assumptions, in words; None if they do not."""
+    if algorithm.refuted is None:
+        return None
+    journal, conditions = algorithm.journal, list[Condition]()
+    if algorithm.policy.is_drawn:
+        conditions.append(Blind())
+    if journal.lost:
+        conditions.append(Missing(len(journal.lost)))
+    if journal.n_chosen:
+        conditions.append(Chosen(journal.n_chosen))
+    return refutation(algorithm.refuted, algorithm.assumptions.delta, conditions)
 
 
 def trusted(
@@ -281,25 +297,29 @@ def trusted(
         algorithm.assumptions,
     )
     bounds = ValidBounds.of([algorithm.policy.named(label) for label in guarantee.labels], assumed)
-    void, reason, refuted = None, "", algorithm.refuted
+    void = refuted(algorithm)
+    reason = REFUTED if void else ""
     if algorithm.options.beta is not None:
         void = "No guarantee: beta was given, which replaces the proven noise width."
         reason = "beta was given"
     elif journal.is_selected:
         void = journal.selection()
         reason = "readings may be missing because of their values"
-    elif refuted is not None:
-        void, reason = refutation(refuted, assumed.delta), REFUTED
     guarantee = replace(
         guarantee,
         void=void,
         reason=reason,
-        is_refuted=refuted is not None,
+        is_refuted=algorithm.refuted is not None,
         cap=assumed.c_max,
-        condition=journal.condition(),
-        n_waiting=journal.n_waiting,
+        conditions=journal.conditions,
     )
     return guarantee, bounds
+
+
+def provable(algorithm: "Algorithm") -> tuple[Condition, ...] | None:
+    """What a claim about the corruption supposes; None where nothing is guaranteed."""
+    guarantee, _ = trusted(algorithm)
+    return guarantee.conditions if guarantee.void is None else None
 
 
 def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floats] | None, str]:
@@ -370,7 +390,9 @@ def recommendation(
         rule=rule,
         reason=guarantee.reason or (REFUTED if void else ""),
         guarantee=said + guarantee.waits,
-        levels=tuple(level.in_units(units) for level in levels),
+        levels=tuple(
+            replace(level.in_units(units), conditions=guarantee.conditions) for level in levels
+        ),
         between_candidates=gap,
     )
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from unbribable.decision.player import Details
-from unbribable.decision.recommend import refutation
+from unbribable.decision.recommend import provable, refuted
 from unbribable.decision.saving import identity
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def summary(algorithm: "Algorithm") -> dict[str, Any]:
     """What was chosen, what was told, and what is guaranteed; JSON-able, without the seed."""
     best, regret = algorithm.recommend(), algorithm.regret_certificate()
-    journal, refuted = algorithm.journal, algorithm.refuted
-    notes = [] if refuted is None else [refutation(refuted, algorithm.assumptions.delta)]
+    journal, contradicted = algorithm.journal, refuted(algorithm)
+    notes = [] if contradicted is None else [contradicted]
     if journal.is_selected:
         notes.append(journal.selection())
     return {
@@ -28,7 +28,7 @@ def summary(algorithm: "Algorithm") -> dict[str, Any]:
         "lost": list(journal.lost),
         "waiting": journal.n_waiting,
         "detected": algorithm.detected,
-        "refuted": refuted,
+        "refuted": algorithm.refuted,
         "threat": best.threat,
         "guarantee": best.guarantee,
         "recommendation": {
@@ -47,7 +47,7 @@ def summary(algorithm: "Algorithm") -> dict[str, Any]:
         },
         "candidates": algorithm.candidates.n,
         "instances": {label: instance.summary() for label, instance in algorithm.instances.items()},
-        "notes": [*notes, *algorithm.policy.notes(algorithm.t)],
+        "notes": [*notes, *algorithm.policy.notes(algorithm.t, provable(algorithm))],
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unbribable.decision.conditions import supposition
 from unbribable.decision.predictions import FLAG_AT, NOTICE_AT, Verdict, judged, model_of
 from unbribable.decision.proposal import Reading
 from unbribable.decision.recommend import trusted
@@ -140,7 +141,8 @@ def suspects(
                 )
             evidence += _in_company(verdict, rounds, y, residual, int(k), units)
             if is_certain and algorithm.journal.lost:
-                evidence.append(f"certain under the assumptions, {algorithm.journal.condition()}")
+                condition = supposition(algorithm.journal.conditions)
+                evidence.append(f"certain under the assumptions, and if {condition}")
         found.append(
             Suspect(
                 t=reading.t,

@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from unbribable.decision.conditions import FitIsRight, Open, under
 from unbribable.decision.estimate import expected
 from unbribable.decision.predictions import FLAG_AT
 from unbribable.decision.price import ROUNDS, Price
 from unbribable.decision.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, certified
+from unbribable.decision.recommend import Recommendation, certified, provable
 from unbribable.decision.suspects import Suspect, suspects
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
@@ -136,6 +137,20 @@ def _lies_allowed(engine: Engine) -> int:
     return engine.plan.few_lies(engine.model().assumptions, engine.n_readings).n_lies
 
 
+def detection(engine: Engine) -> str:
+    """That corruption was detected, and how sure that is; empty if it was not."""
+    if not engine.is_ready or engine.judge().detected is None:
+        return ""
+    algorithm = engine.judge()
+    said, conditions = f"Corruption was detected in round {algorithm.detected}.", provable(algorithm)
+    if conditions is None:
+        return f"{said} Nothing is proven by that."
+    fitted = [FitIsRight("the fitted model")] if engine.plan.fitted else []
+    settled = [each for each in conditions if not isinstance(each, Open)]
+    chance = f"Without any that happens with probability at most {algorithm.assumptions.delta:g}."
+    return f"{said} {under(chance, [*fitted, *settled])}"
+
+
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
     """The readings in the user's units, the most suspicious first."""
     current = engine.settled()
@@ -187,7 +202,7 @@ def price(
     honest = {reading.t for reading in current.scout().kept}
     values = [reading.y for reading in engine.told if reading.t in honest]
     units, spread = current.model().units, max(values) - min(values)
-    supposed = "if the fitted model is right" if engine.plan.fitted else ""
+    supposed = [FitIsRight("the fitted model")] if engine.plan.fitted else []
     return algorithm_price(
         current.judge(), eps, best.x, units, spread=spread, supposed=supposed, counted=counted
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
+from unbribable.model.kernels import Stationary
 from unbribable.practice.fit import Fit, Fitting
 from unbribable.practice.plan import DELTA, Plan
 from unbribable.theory.assumptions import Assumptions
@@ -46,6 +47,8 @@ class Fitted:
     Where a kernel or B is given, the judge takes them to speak of f itself: its center is 0, and only
     its unit differs from the user's. B is that unit where it is given, and bounds |f| too, since
     k(x, x) <= 1; so where kernel, noise and B are given nothing that a bound depends on is fitted.
+    A kernel that is not stationary says itself where f may be a constant, as Linear does that it is 0 at
+    the origin: then no model has a center.
 
     Args:
         plan: What is given.
@@ -58,7 +61,8 @@ class Fitted:
         self._plan = plan
         self._side = side
         self._U, self._y = U, plan.sign * y
-        self._free = self._fitting(None)
+        self._is_centred = isinstance(plan.kernel, Stationary | None)
+        self._free = self._fitting(None if self._is_centred else 0.0)
 
     @cached_property
     def likely(self) -> Model:
@@ -84,7 +88,7 @@ class Fitted:
     def _about_f(self) -> Fitting:
         """With what is given taken to speak of f itself."""
         is_about_f = self._plan.kernel is not None or self._plan.B is not None
-        return self._fitting(0.0) if is_about_f else self._free
+        return self._fitting(0.0) if is_about_f and self._is_centred else self._free
 
     def _fitting(self, center: float | None) -> Fitting:
         kernel, kept = self._plan.kernel, thinned(self._U)

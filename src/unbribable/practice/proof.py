@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unbribable.decision.conditions import Condition, FitIsRight, Missing, supposition, under, waits
 from unbribable.practice.engine import Engine
 from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
 
@@ -40,13 +41,21 @@ class Proof:
     """Of an event of its own: beside intervals, both hold with the sum of both failures."""
     noise_std: float
     """The noise that is assumed."""
+    conditions: tuple[Condition, ...] = ()
+    """What it supposes of missing readings, and which do not count yet."""
 
     @property
     def words(self) -> str:
         """The total in a sentence, with what it rests on."""
-        model = "the fitted model" if self.is_fitted else "what is assumed"
         if self.is_refuted:
-            return f"No lies explain these readings: {model} is wrong (noise, smoothness or range)."
+            wrong = (
+                f"No lies explain these readings: {self._model} is wrong (noise, smoothness, range or "
+                "the size of a lie)."
+            )
+            return under(wrong, self.conditions) + (
+                f" Were it right, that would happen with probability at most "
+                f"{1.0 - self.probability:.3g}."
+            )
         if self.total == 0.0:
             return (
                 "Nothing proves that anybody lied. Lies of less than about "
@@ -55,8 +64,8 @@ class Proof:
         more = "" if self.total <= self.C else f", more than the {self.C:.4g} that was stated"
         return (
             f"These readings cannot be explained without lies totalling at least {self.total:.4g}{more} "
-            f"(with probability at least {self.probability:.4g}, if {model} is right)."
-        )
+            f"(with probability at least {self.probability:.4g}, if {self._supposed})."
+        ) + waits(self.conditions)
 
     def of(self, t: int) -> str:
         """What is proven of reading t, as a sentence; empty if nothing is."""
@@ -69,7 +78,15 @@ class Proof:
             return ""
         said = " and ".join(words)
         said = said if said.startswith("a lie") else f"a lie {said}"
-        return f"{said}, if {'the fitted model' if self.is_fitted else 'what is assumed'} is right"
+        return f"{said}, if {self._supposed}"
+
+    @property
+    def _model(self) -> str:
+        return "the fitted model" if self.is_fitted else "what is assumed"
+
+    @property
+    def _supposed(self) -> str:
+        return supposition([FitIsRight(self._model), *self.conditions])
 
 
 def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
@@ -121,4 +138,11 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         is_fitted=bool(plan.fitted),
         probability=found.probability,
         noise_std=units.scale * assumptions.noise_std,
+        conditions=_conditions(engine, is_selected=is_selected),
     )
+
+
+def _conditions(engine: Engine, *, is_selected: bool) -> tuple[Condition, ...]:
+    """What a proof supposes: nothing of missing readings where it does without event 1."""
+    conditions = engine.judge().journal.conditions
+    return tuple(each for each in conditions if not (is_selected and isinstance(each, Missing)))

@@ -16,14 +16,14 @@ from unbribable.decision.suspects import Suspect
 from unbribable.decision.words import point
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.advice import advise, assumed, doubt, modelled, price
+from unbribable.practice.advice import advise, assumed, detection, doubt, modelled, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.files import FORMAT, read, write
 from unbribable.practice.plan import Plan
 from unbribable.practice.space import Space
 from unbribable.say.answer import BestReading, answer
 
-MORE = "on what this rests: print(result.guarantee)"
+MORE = "why: print(result.guarantee)"
 """Where to read on after a summary."""
 
 
@@ -159,8 +159,8 @@ class Result:
         said_already = best.regret_bound is not None and self.engine.plan.fitted
         if best.regret_bound is not None:
             paragraphs.append(self.price().sentence)
-        if self.detected is not None:
-            paragraphs.append(f"Corruption was detected in round {self.detected}.")
+        if said := detection(self.engine):
+            paragraphs.append(said)
         rests_on = (modelled if said_already else assumed)(self.engine, names)
         return "\n".join([*paragraphs, f"Assumed: {rests_on}"])
 
@@ -210,7 +210,7 @@ class Result:
         rest = [f"rounds: {len(self.trials)}, failed: {self.n_failed}"]
         if self.stopped is not None:
             rest.append(f"ended before its last round by {self.stopped}")
-        if self.detected is not None:
+        if self.detected is not None and self.regret_bound is not None:
             rest.append(f"corruption detected in round {self.detected}, if what is assumed is right")
         return "\n".join(answer(self.recommendation, best_reading, flagged, [*rest, MORE]))
 

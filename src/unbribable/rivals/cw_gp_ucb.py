@@ -9,11 +9,11 @@ import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.best import best
+from unbribable.decision.conditions import InOrder
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Guarantee, Level, Recommendation, ValidBounds
-from unbribable.decision.units import Units
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.domain import Grid
@@ -31,12 +31,8 @@ class StrongLevel(Level):
     """A certificate that holds if the corruption is at most C, whatever the adversary sees."""
 
     @property
-    def words(self) -> str:
-        return f"valid if C <= {self.C:g} and no single lie exceeds c_max, the adversary weak or strong"
-
-    def in_units(self, units: Units) -> "StrongLevel":
-        plain = super().in_units(units)
-        return StrongLevel(plain.C, plain.regret_bound)
+    def _premises(self) -> str:
+        return f"C <= {self.C:g} and no single lie exceeds c_max, the adversary weak or strong"
 
 
 class CWGPUCB(Rival):
@@ -221,10 +217,10 @@ class CWGPUCB(Rival):
 
     def _promise_for(self, C: float) -> Guarantee:
         words = "against any adversary, weak or strong, with total corruption at most {C}"
-        order = "" if self.is_in_order else "if the order of telling does not depend on the values"
+        order = () if self.is_in_order else (InOrder(),)
         known = self.assumptions
         return Guarantee(
-            "strong", ("main",), 1.0 - known.delta, words, C, cap=known.c_max, condition=order
+            "strong", ("main",), 1.0 - known.delta, words, C, cap=known.c_max, conditions=order
         )
 
     def _held_for(self, C: float) -> ValidBounds:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from unbribable.decision.conditions import InOrder
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Guarantee
 from unbribable.model import checks
@@ -259,9 +260,9 @@ class RCGPUCB(UpperBoundRival):
         n, void = len(self.readings), None
         if n > self.T:
             void = f"No guarantee: it was made for T={self.T} readings, and there are {n}."
-        order = "" if self.is_in_order else "if the order of telling does not depend on the values"
+        order = () if self.is_in_order else (InOrder(),)
         probability = 1.0 - self.assumptions.delta
-        return Guarantee("strong", ("main",), probability, words, void=void, condition=order)
+        return Guarantee("strong", ("main",), probability, words, void=void, conditions=order)
 
 
 def _log_choices(T: int, n_lies: int) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
+from unbribable.decision.conditions import Blind, Condition, Open, under
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
@@ -117,16 +118,21 @@ class FastSlow(Policy):
             return Guarantee(threat, ("all",), 1.0 - delta, f"against any adversary {budget}", self._C)
         return Guarantee(threat, ("slow", "all"), 1.0 - 3.0 * delta, words, self._C)
 
-    def notes(self, t: int) -> list[str]:
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
         if self.detected is None:
             return []
         more, without = "Corruption", "Without corruption"
         if self._trusted > 0.0:
             more = f"A corruption of more than {self._trusted:g}"
             without = f"With a corruption of at most {self._trusted:g}"
+        if conditions is None:
+            chance = "Nothing is proven by that."
+        else:
+            blind = [Blind()] if self._trusted > 0.0 else []  # a strong liar could send slow all of it
+            settled = [each for each in conditions if not isinstance(each, Open)]
+            chance = under(f"{without} this happens with probability at most delta.", [*blind, *settled])
         return [
-            f"{more} detected in round {self.detected}; since then Algorithm 1 on all "
-            f"readings. {without} this happens with probability at most delta."
+            f"{more} detected in round {self.detected}; since then Algorithm 1 on all readings. {chance}"
         ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
+from unbribable.decision.conditions import Condition, under
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import AtLevel, Believer
 from unbribable.decision.options import Options, OptionWords
@@ -166,16 +167,19 @@ class Ladder(Policy):
             levels.append(Level(ladder_budget(self.unit, number), value, "strong"))
         return tuple(levels)
 
-    def notes(self, t: int) -> list[str]:
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
         number = self._lowest_consistent()
         words = f"The readings are consistent with a corruption of {ladder_budget(self.unit, number):g}"
         if number == 1:
             return [f"{words}, the lowest level."]
+        if conditions is None:
+            return [f"{words}, but nothing is proven of it."]
         below = ladder_budget(self.unit, number - 1)
-        return [
+        more = (
             f"{words}, and not of {below:g}: there is more than that, with probability at least "
             f"{1.0 - self.assumptions.delta:g}."
-        ]
+        )
+        return [under(more, conditions)]
 
     def _level(self, number: int) -> AtLevel:
         """That level; one that has not begun as if it began now."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
+from unbribable.decision.conditions import Condition
 from unbribable.decision.instance import Instance
 from unbribable.decision.intervals import crossed
 from unbribable.decision.levels import Believer
@@ -273,7 +274,7 @@ class Layers(Policy):
             levels.append(Level(C, value, "strong" if is_strong else "weak"))
         return tuple(levels)
 
-    def notes(self, t: int) -> list[str]:
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
         if self._T is None or t <= self._T:
             return []
         return [f"Past the horizon T={self._T}: intervals hold, the regret theorem not."]
