@@ -16,6 +16,7 @@ from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.decision.words import digits, plus_minus, point
 from unbribable.practice.advice import listed
+from unbribable.say.counting import TRIALS
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
@@ -233,7 +234,7 @@ def recommend(
     flagged = sampler.suspects(study, flagged_only=True)
     doubt = "; it looks false" if best.naive_number in [each.number for each in flagged] else ""
     naive = f"{best.naive_value:.6g} in trial {best.naive_number}, at {point(best.x, best.naive_params)}"
-    lines = [str(best), f"best reading: {naive}{doubt}", listed(flagged, first=0)]
+    lines = [str(best), f"best reading: {naive}{doubt}", listed(flagged, TRIALS)]
     lines += [price.sentence] if price.probability is not None else []
     data = {**best.to_dict(), "price": price.to_dict()}
     return Answer(data, "\n".join([*lines, best.guarantee, f"Assumed: {best.assumptions}"]))
