@@ -12,9 +12,10 @@ import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, wave
 from printed import N_LINES, WIDTH, assert_short, unwrapped
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
+from unbribable.decision.suspects import Kind, Reason, Suspect
 from unbribable.say import answer as room
 from unbribable.say.answer import BestReading, answer, listed
+from unbribable.say.counting import TRIALS
 
 LONG = {f"temperature_of_the_furnace_in_zone_{k}": (0.0, 1000.0) for k in range(10)}
 """Ten parameters with long names."""
@@ -114,13 +115,16 @@ LONGEST = Recommendation(
 )
 
 
-def suspect(t: int, y: float, expected: float = -1.234e10) -> Suspect:
-    return Suspect(t, np.zeros(1), y, expected, 1.2e9, y - expected, 9.0, None, True, False, ("off",))
+def suspect(t: int, y: float, expected: float = -1.234e10, is_equal: bool = False) -> Suspect:
+    same = (Reason(Kind.EQUAL, (1, 2, 3)),) if is_equal else ()
+    return Suspect(t, np.zeros(1), y, expected, 1.2e9, y - expected, 9.0, None, True, False, same)
 
 
 @pytest.mark.parametrize("equal", [False, True])
 def test_all_that_can_be_said_at_once_still_fits(equal: bool) -> None:
-    flagged = [suspect(t, -1.5e10 - (0.0 if equal else t)) for t in range(90_000, 90_030)]
+    flagged = [
+        suspect(t, -1.5e10 - (0.0 if equal else t), is_equal=equal) for t in range(90_000, 90_030)
+    ]
     naive = BestReading(
         90_003, -1.5e10, " ".join(f"{name}=-1.23457e-10" for name in LONGEST.params or {})
     )
@@ -148,11 +152,17 @@ def test_the_rooms_limits_are_those_that_are_tested() -> None:
 
 def test_readings_of_the_same_value_stand_together_with_that_for_a_reason() -> None:
     """Of a stuck sensor the last reading may be near what is expected: that alone would look absurd."""
-    found = [suspect(37, 999.0, 500.0), suspect(4, -3.0, 1.0), suspect(2, 999.0, 1004.0)]
+    found = [
+        suspect(37, 999.0, 500.0, is_equal=True),
+        suspect(4, -3.0, 1.0),
+        suspect(2, 999.0, 1004.0, is_equal=True),
+    ]
     (line,) = listed(found)
     assert line.startswith("suspicious: 37, 2 (each time 999, expected 500 to 1004), 4 (-3, expected 1")
-    (line,) = listed(found, ("trial", 0))
+    (line,) = listed(found, TRIALS)
     assert line.startswith("suspicious: 36, 1 (each time 999, ")
+    (line,) = listed(found[:1], TRIALS)
+    assert line.endswith(", equal to trials 0, 1, 2)")
 
 
 def test_in_a_run_with_a_stuck_sensor_the_reason_stands_beside_the_number() -> None:

@@ -14,9 +14,9 @@ from unbribable.cli.door import Answer, door, extended, option
 from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
-from unbribable.decision.price import TRIALS
 from unbribable.decision.words import digits, plus_minus, point, wrapped
 from unbribable.say.answer import BestReading, answer
+from unbribable.say.counting import TRIALS
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
@@ -236,7 +236,7 @@ def recommend(
     where = point(best.x, best.naive_params)
     naive = BestReading(best.naive_number + 1, best.naive_value, where)
     rest = [f"complete trials: {best.n_trials}", *([] if why else ["why: --why"])]
-    lines = answer(best, naive, flagged, rest, counted=TRIALS)
+    lines = answer(best, naive, flagged, rest, TRIALS)
     priced = price.sentence if price.probability is not None else ""
     if why:
         lines += [best.guarantee, *([priced] if priced else []), f"Assumed: {best.assumptions}"]

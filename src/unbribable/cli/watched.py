@@ -11,6 +11,7 @@ from unbribable.decision.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.integrations.optuna_terms import retracted_of
 from unbribable.practice.result import Result
+from unbribable.say.counting import TRIALS
 from unbribable.web.source import Source
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class StudiesInDatabase(Source):
     """Holds changing state: the studies that were looked at, with their samplers."""
 
-    counted, first = "trial", 0
+    counting = TRIALS
 
     def __init__(self, storage: "RDBStorage") -> None:
         self._storage = storage

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 SHARES = (0.05, 0.1, 0.2, 0.5)
 """Shares of the range of the readings that look honest: the eps to ask a price for, by default."""
 
-ROUNDS, TRIALS = ("round", 1), ("trial", 0)
-"""What a round is called, and the number of the first one; as Optuna counts."""
+ROUNDS = ("round", 1)
+"""What a round is called, and the number of the first one."""
 
 
 @dataclass(frozen=True, eq=False)

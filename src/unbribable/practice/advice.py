@@ -6,11 +6,18 @@ from dataclasses import replace
 
 from unbribable.decision.conditions import FitIsRight, Open, under
 from unbribable.decision.estimate import expected
-from unbribable.decision.predictions import FLAG_AT
 from unbribable.decision.price import ROUNDS, Price
 from unbribable.decision.price import price as algorithm_price
 from unbribable.decision.recommend import Recommendation, certified, provable
-from unbribable.decision.suspects import Suspect, suspects
+from unbribable.decision.suspects import (
+    HEURISTIC_KINDS,
+    Kind,
+    Reason,
+    Suspect,
+    equal_to,
+    in_order,
+    suspects,
+)
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import OF_LIES, Plan
@@ -165,18 +172,16 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
         if not low <= y <= high:
             residual = y - suspect.expected
             score = min(abs(residual) / suspect.sd, 1e300)
-            side = "above" if residual > 0.0 else "below"
-            evidence = (
-                f"beyond what f and noise can reach ([{low:.3g}, {high:.3g}]), and cut there",
-                f"{score:.3g} standard deviations {side} what the other readings predict "
-                f"({suspect.expected:.3g} +- {suspect.sd:.3g})",
+            equal = equal_to(tuple(t for t in sorted(told) if told[t] == y and t != suspect.t))
+            reasons = (
+                Reason(Kind.BEYOND_REACH, low=low, high=high),
+                Reason(Kind.PREDICTED, off=residual, expected=suspect.expected, sd=suspect.sd),
+                *equal,
             )
-            suspect = replace(
-                suspect, residual=residual, score=score, is_flagged=True, evidence=evidence
-            )
+            suspect = replace(suspect, residual=residual, score=score, is_flagged=True, reasons=reasons)
         found.append(replace(suspect, y=y))
-    found.sort(key=lambda suspect: (not suspect.is_certain, -suspect.score))
-    return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
+    ordered = in_order(found)
+    return tuple(suspect for suspect in ordered if suspect.is_flagged or not flagged_only)
 
 
 def price(
@@ -256,9 +261,14 @@ def _scored(engine: Engine) -> tuple[Suspect, ...]:
 
 
 def _uncertain(suspect: Suspect) -> Suspect:
-    if suspect.score >= FLAG_AT or not suspect.is_certain:
-        return replace(suspect, is_certain=False)
-    return replace(suspect, is_certain=False, is_flagged=False, evidence=())
+    """The same where nothing is certain; flagged only if something else speaks against it."""
+    if not suspect.is_certain:
+        return suspect
+    is_flagged = any(reason.kind in HEURISTIC_KINDS for reason in suspect.reasons)
+    reasons = tuple(reason for reason in suspect.reasons if reason.kind != Kind.MISSING)
+    return replace(
+        suspect, is_certain=False, is_flagged=is_flagged, reasons=reasons if is_flagged else ()
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -305,7 +305,7 @@ def _interval(audit: "Audit") -> str:
 
 def _number(audit: "Audit", t: int) -> str:
     """The number of a reading, and where it stands."""
-    return audit.label(t).removeprefix("reading ")
+    return audit.counting.numbered(t)
 
 
 def _near(mean: float, sd: float) -> str:

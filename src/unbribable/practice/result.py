@@ -22,6 +22,7 @@ from unbribable.practice.files import FORMAT, read, write
 from unbribable.practice.plan import Plan
 from unbribable.practice.space import Space
 from unbribable.say.answer import BestReading, answer
+from unbribable.say.reasons import evidence
 
 MORE = "why: print(result.guarantee)"
 """Where to read on after a summary."""
@@ -47,6 +48,8 @@ class Trial:
     """Why there is no reading."""
     retracted: bool | None = None
     """None, or that its reading was taken out: whether the reason had nothing to do with its value."""
+    because_of_value: bool = False
+    """Whether there is no reading because of its value: f returned an infinite one."""
 
     def __post_init__(self) -> None:
         x = self.x.copy()
@@ -60,7 +63,10 @@ class Trial:
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
-        names = ("number", "x", "params", "y", "instance", "is_given", "error", "retracted")
+        names = (
+            "number", "x", "params", "y", "instance", "is_given", "error", "retracted",
+            "because_of_value",
+        )  # fmt: skip
         return {name: plain(getattr(self, name)) for name in names}
 
     def tell(self, engine: Engine) -> None:
@@ -68,7 +74,7 @@ class Trial:
         if self.retracted is not None:
             engine.retract(self.t, unrelated_to_value=self.retracted)
         elif self.y is None:
-            engine.lose(self.t, self.x)
+            engine.lose(self.t, self.x, because_of_value=self.because_of_value)
         else:
             chosen_by = "user" if self.is_given else "algorithm"
             engine.tell(self.t, self.x, self.y, self.instance, chosen_by)
@@ -117,7 +123,10 @@ class Result:
     @cached_property
     def suspects(self) -> tuple[Suspect, ...]:
         """Every reading, the most suspicious first; `is_flagged` is the verdict. Nothing is deleted."""
-        return tuple(replace(each, params=self.space.params(each.x)) for each in doubt(self.engine))
+        return tuple(
+            replace(each, params=self.space.params(each.x), evidence=evidence(each))
+            for each in doubt(self.engine)
+        )
 
     @property
     def x(self) -> Any:
@@ -350,6 +359,7 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     fields |= {"x": x, "params": space.shown(x), "y": None if y is None else checks.reading("y", y)}
     trial = Trial(t, **fields)
     checks.truth("is_given", trial.is_given)
+    checks.truth("because_of_value", trial.because_of_value)
     if trial.retracted is not None:
         checks.truth("retracted", trial.retracted)
     if not (trial.error is None if trial.y is not None else isinstance(trial.error, str)):

@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unbribable.decision.price import ROUNDS
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
+from unbribable.decision.suspects import Kind, Suspect
 from unbribable.decision.words import WIDTH, plus_minus, wrapped
+from unbribable.say.counting import ROUNDS, Counting
+from unbribable.say.reasons import beside
 
 N_LINES = 9
 """Lines of an answer, at most."""
@@ -47,7 +48,7 @@ def answer(
     naive: BestReading,
     flagged: Sequence[Suspect],
     rest: Sequence[str],
-    counted: tuple[str, int] = ROUNDS,
+    counting: Counting = ROUNDS,
 ) -> list[str]:
     """The lines, N_LINES of WIDTH characters at most.
 
@@ -56,10 +57,9 @@ def answer(
         naive: What believing every reading comes to.
         flagged: The suspicious readings, the most suspicious first.
         rest: What else there is to say, a few words each, the most important first.
-        counted: What a round is called, and the number of the first one.
+        counting: How rounds are numbered.
     """
-    name, first = counted
-    reading = f"best reading: {naive.y:.6g} in {name} {naive.t - 1 + first}"
+    reading = f"best reading: {naive.y:.6g} in {counting.one(naive.t)}"
     doubt = "; it looks false" if naive.t in [suspect.t for suspect in flagged] else ""
     whole = f"{reading}, at {naive.where}{doubt}"
     if len(whole) > WIDTH:
@@ -67,7 +67,7 @@ def answer(
     lines: list[str] = []
     for n_use, n_remarks, n_listed, n_last in _SHAPES:
         last = [whole, _joined(rest)] if n_last == 2 else [_joined([f"{reading}{doubt}", *rest])]
-        lines = [*best.lines(n_use, n_remarks), *listed(flagged, counted, n_listed), *last]
+        lines = [*best.lines(n_use, n_remarks), *listed(flagged, counting, n_listed), *last]
         if len(lines) <= N_LINES:
             break
     return lines
@@ -83,14 +83,15 @@ def _joined(parts: Sequence[str]) -> str:
     return line
 
 
-def listed(flagged: Sequence[Suspect], counted: tuple[str, int] = ROUNDS, n_lines: int = 1) -> list[str]:
+def listed(flagged: Sequence[Suspect], counting: Counting = ROUNDS, n_lines: int = 1) -> list[str]:
     """The suspicious readings with the reasons, in so many lines at most."""
-    alike: dict[float, list[Suspect]] = {}
+    together: dict[tuple[bool, float], list[Suspect]] = {}
     for each in flagged:
-        alike.setdefault(each.y, []).append(each)
-    groups, lines = list(alike.values()), ["suspicious: none"]
+        is_equal = any(reason.kind == Kind.EQUAL for reason in each.reasons)
+        together.setdefault((is_equal, each.y if is_equal else each.t), []).append(each)
+    groups, lines = list(together.values()), ["suspicious: none"]
     for n in range(min(len(groups), N_LISTED), 0, -1):
-        entries = [_entry(group, counted[1]) for group in groups[:n]]
+        entries = [_entry(group, counting) for group in groups[:n]]
         n_left = sum(len(group) for group in groups[n:])
         lines = _filled("suspicious:", [*entries, *([f"and {n_left} more"] if n_left else [])])
         if len(lines) <= n_lines:
@@ -98,18 +99,22 @@ def listed(flagged: Sequence[Suspect], counted: tuple[str, int] = ROUNDS, n_line
     return wrapped(" ".join(lines), most=n_lines)
 
 
-def _entry(alike: Sequence[Suspect], first: int) -> str:
-    """`7 (-3, expected 1.02 +- 0.11)`, or `2, 9 (each time 999, expected 871 to 1004)`."""
-    shown, n_left = alike[:N_ALIKE], len(alike[N_ALIKE:])
-    numbers = ", ".join(str(each.t - 1 + first) for each in shown)
+def _entry(group: Sequence[Suspect], counting: Counting) -> str:
+    """`7 (-3, expected 1.02 +- 0.11)`, or of equal ones `2, 9 (each time 999, expected 871 to 1004)`."""
+    numbers = ", ".join(str(counting.number(each.t)) for each in group[:N_ALIKE])
+    n_left = len(group[N_ALIKE:])
     more = f" and {n_left} more" if n_left else ""
-    y = f"{alike[0].y:.4g}"
-    if not math.isfinite(alike[0].expected):
-        return f"{numbers}{more} ({y})"
-    if len(alike) == 1:
-        return f"{numbers} ({y}, expected {plus_minus(alike[0].expected, alike[0].sd)})"
-    low, high = (f"{end([each.expected for each in alike]):.4g}" for end in (min, max))
-    return f"{numbers}{more} (each time {y}, expected {low if low == high else f'{low} to {high}'})"
+    first = group[0]
+    parts = [f"{'each time ' * (len(group) > 1)}{first.y:.4g}"]
+    expected = [each.expected for each in group]
+    if len(group) > 1:
+        low, high = f"{min(expected):.4g}", f"{max(expected):.4g}"
+        parts.append(f"expected {low if low == high else f'{low} to {high}'}")
+    elif math.isfinite(first.expected):
+        parts.append(f"expected {plus_minus(first.expected, first.sd)}")
+    if len(group) == 1 and (why := beside(first, counting)):
+        parts.append(why)
+    return f"{numbers}{more} ({', '.join(parts)})"
 
 
 def _filled(head: str, entries: Sequence[str]) -> list[str]:
