@@ -52,8 +52,8 @@ def test_the_picture_and_the_words_under_it_are_those_of_the_example(monkeypatch
     words = " ".join(README.split())
     said = re.search(
         r"!\[The thirty readings in order\. (\w+) are marked as suspicious\. The best reading so far is "
-        r"a lie from round (\d+) on; the value to expect at the recommended point comes down to (\d+) in "
-        r"round (\d+) and stays there\.\]\(docs/images/history\.png\)",
+        r"a lie from round (\d+) on; the value to expect at the recommended point comes down to (\d+) "
+        r"in round (\d+) and stays there\.\]\(docs/images/history\.png\)",
         words,
     )
     n_flagged, first_lie, level, settled = said.groups()

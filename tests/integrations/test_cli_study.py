@@ -389,3 +389,11 @@ def test_a_pruned_trial_voids_the_guarantee_unless_it_is_said_to_have_another_re
     value = next(line for line in call("recommend", "laser").splitlines() if "worst case" in line)
     assert value.endswith(", not guaranteed: readings may be missing because of their values")
     assert "not guaranteed" not in call("recommend", "laser", "--unrelated-to-value")
+
+
+@pytest.mark.long
+def test_recommend_says_that_more_readings_look_false_than_are_allowed_for():
+    create("--lies", "0")
+    run(11, is_lie=lambda number: number == 7)
+    said = "  1 reading looks false, more than the 0 that the worst case allows for: state lies=1"
+    assert said in call("recommend", "laser").splitlines()

@@ -175,3 +175,19 @@ def test_in_a_run_with_a_stuck_sensor_the_reason_stands_beside_the_number() -> N
     assert "(each time 4, expected " in line
     for t in script:
         assert f"{t}" in line.partition("(")[0]
+
+
+def test_of_an_optuna_study_with_long_names_the_recommendation_is_short() -> None:
+    optuna = pytest.importorskip("optuna")
+    from unbribable.integrations.optuna_sampler import UnbribableSampler
+
+    space = {name: optuna.distributions.FloatDistribution(*ends) for name, ends in LONG.items()}
+    sampler = UnbribableSampler(n_trials=20, seed=0, search_space=space)
+    study = optuna.create_study(direction="minimize", sampler=sampler)
+    rng = np.random.default_rng(0)
+    for _ in range(8):
+        params = {name: float(rng.uniform(*ends)) for name, ends in LONG.items()}
+        trial = optuna.trial.create_trial(params=params, distributions=space, value=-peak(params))
+        study.add_trial(trial)
+    assert_short(str(sampler.recommend(study)))
+    assert all(f"{name} 0." in sampler.recommend(study).assumptions for name in LONG)

@@ -178,6 +178,6 @@ def test_an_error_while_working_out_is_shown_instead_of_the_study(file):
 
 def test_what_is_shown_is_what_the_result_says(file):
     found, result = looked(client(source=StudyFile(file))), Result.load(file)
-    assert found["answer"]["guarantee"] == result.guarantee
+    assert found["answer"]["guarantee"] == result.recommendation.guarantee
     assert found["answer"]["estimate"] == result.estimate
     assert found["answer"]["price"] == result.price().words
