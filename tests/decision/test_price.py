@@ -310,12 +310,47 @@ def test_where_readings_are_clipped_the_price_does_not_rest_on_a_cap() -> None:
 
 def test_a_bribe_through_a_reading_that_was_cut_is_not_named() -> None:
     """What it takes depends on what was told, and the algorithm knows only where it was cut."""
-    algorithm = told("robust")
-    cheapest = algorithm.price(0.1)
-    (t,) = cheapest.lies
-    told_there = next(reading.y for reading in algorithm.readings if reading.t == t)
-    assert algorithm.price(0.1, units=Units(limit=10.0)).bribe == cheapest.bribe
-    at_the_cut = algorithm.price(0.1, units=Units(limit=abs(told_there)))
-    assert at_the_cut.bribe is None
-    assert at_the_cut.lies == {}
-    assert "told differently" not in at_the_cut.words
+    is_inward, is_outward = False, False
+    for seed in range(4):
+        algorithm = told("robust", seed)
+        cheapest, told_as = algorithm.price(0.1), {each.t: each.y for each in algorithm.readings}
+        t, lie = max(cheapest.lies.items(), key=lambda item: abs(item[1]))
+        is_inward |= lie * told_as[t] < 0.0
+        is_outward |= lie * told_as[t] > 0.0
+        assert algorithm.price(0.1, units=Units(limit=10.0)).bribe == cheapest.bribe
+        at_the_cut = algorithm.price(0.1, units=Units(limit=abs(told_as[t])))
+        assert at_the_cut.bribe is None
+        assert at_the_cut.lies == {}
+        assert "told differently" not in at_the_cut.words
+    assert is_inward
+    assert is_outward
+
+
+def winner_of(indices: list[int], y: list[float], assumed: ub.Assumptions) -> tuple[int, Any]:
+    """The point that looks best to an audit with two lies of any size, and the price of that."""
+    audit = ub.audit(CUT_X[indices], y, ub.Grid(CUT_X), assumptions=assumed, lies=2)
+    return int(np.argmax(audit.result.engine.judge().instances["main"].mu)), audit.price(0.01)
+
+
+CUT_X = np.linspace(0.0, 1.0, 12)[:, None]
+
+
+def test_a_bribe_that_an_audit_names_would_have_worked() -> None:
+    """One reading of 1000, which is cut: told as 999.73 it is cut as before, and nothing changes."""
+    n_named, n_unnamed, kernel = 0, 0, ub.SquaredExponential(0.2)
+    assumed = ub.Assumptions(kernel, B=1.0, B0=1.0, noise_std=0.05, lam=0.05, c_max=math.inf)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        centres, heights = rng.random((3, 1)), rng.standard_normal(3)
+        norm = np.sqrt(heights @ kernel(centres, centres) @ heights)
+        f = kernel(CUT_X, centres) @ heights / norm
+        indices = list(range(12))
+        y = [float(f[i] + 0.05 * rng.standard_normal()) for i in (*indices, *indices)][:12]
+        y[int(rng.integers(12))] = 1000.0
+        before, found = winner_of(indices, y, assumed)
+        n_unnamed += found.bribe is None
+        if found.lies:
+            n_named += 1
+            other = [value + 1.01 * found.lies.get(t, 0.0) for t, value in enumerate(y, 1)]
+            assert winner_of(indices, other, assumed)[0] != before
+    assert n_named > n_unnamed > 0

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 from games import is_too_often
 from told import reading_of
 
@@ -67,6 +68,68 @@ def test_an_instrument_that_withholds_low_readings_makes_the_condition_false_and
         assert missing in run.summary()
         n_outside += not run.lower <= f[np.argmin(np.abs(X - run.x))] <= run.upper
     assert is_too_often(n_outside, 8, 0.1)  # without the condition the guarantee would be false
+
+
+def withholding(seed: int) -> tuple[np.ndarray, ub.Assumptions, np.random.Generator]:
+    """A function on eight points with its own true assumptions, and a stream of noise."""
+    kernel, centres, heights = ub.SquaredExponential(0.3), np.array([[0.2], [0.7]]), np.array([0.3, 1.0])
+    points = np.linspace(0.0, 1.0, 8)[:, None]
+    f = kernel(points, centres) @ heights
+    norm = float(np.sqrt(heights @ kernel(centres, centres) @ heights))
+    assumed = ub.Assumptions(kernel, B=norm, B0=float(np.abs(f).max()), noise_std=0.3, lam=0.1)
+    return f, assumed, np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("kind", ["ladder", "fast-slow", "robust", "gp-ucb"])
+def test_where_low_readings_are_withheld_accusations_are_false_and_name_the_condition(kind: str) -> None:
+    """Nobody lies. Refutations, levels and detections would be false without the words."""
+    words: list[str] = []
+    for seed in range(12):
+        f, assumed, rng = withholding(seed)
+        grid = ub.Grid(np.linspace(0.0, 1.0, 8)[:, None])
+        algorithm = ALGORITHMS[kind](grid, assumed, C=4.0 if kind == "fast-slow" else 1.0, seed=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ub.AssumptionsRefuted)
+            for _ in range(400):
+                query, noise = algorithm.ask(), 0.3 * rng.standard_normal()
+                if noise < 0.0:
+                    algorithm.forget(query)
+                else:
+                    algorithm.tell(query, float(f[query.index] + noise))
+                if algorithm.refuted is not None:
+                    break
+        said = [str(note) for note in algorithm.summary()["notes"]]
+        said += [level.words for level in algorithm.recommend().levels]
+        accusing = ("refuted", "more than that", "contradicted if", "detected")
+        found = [text for text in said if any(word in text for word in accusing)]
+        words += found[:1]
+        n = len(algorithm.journal.lost)
+        for text in found:
+            assert f"none of the {n} missing readings is missing because of its value" in text
+    assert is_too_often(len(words), 12, 0.1) or kind == "fast-slow"
+    assert words
+
+
+def test_where_low_readings_are_withheld_an_audit_proves_lies_and_names_the_condition() -> None:
+    """The same of a table with cells that are empty where the reading was low."""
+    pytest.importorskip("clarabel")
+    n_false = 0
+    for seed in range(4):
+        kernel, centres, heights = ub.SquaredExponential(0.3), np.array([[0.2], [0.7]]), [0.3, 1.0]
+        norm = float(np.sqrt(heights @ kernel(centres, centres) @ heights))
+        rng = np.random.default_rng(seed)
+        points, noise = rng.random((400, 1)).round(2), 0.2 * rng.standard_normal(400)
+        y = kernel(points, centres) @ heights + noise
+        y[noise < 0.0] = np.nan
+        assumed = ub.Assumptions(kernel, B=norm, B0=1.2, noise_std=0.2, lam=0.04)
+        assert np.abs(kernel(X, centres) @ heights).max() < 1.2
+        audit = ub.audit(points, y, [(0.0, 1.0)], assumptions=assumed, corruption=1.0)
+        n = audit.result.n_failed
+        said = f"none of the {n} missing readings is missing because of its value"
+        for text in (audit.proof.words, audit.price().sentence, str(audit), audit.to_html()):
+            assert said in text
+        n_false += audit.least_corruption > 0.0
+    assert is_too_often(n_false, 4, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, Scripted
+from unbribable.decision.estimate import OUTSIDE
 from unbribable.decision.recommend import WIDE
 from unbribable.decision.words import plus_minus, point
 from unbribable.say.answer import listed
@@ -100,6 +101,40 @@ def test_after_few_rounds_an_estimate_is_right_or_doubted(seed: int) -> None:
     run = ub.maximize(lying(0.1, [5, seed]), [(0, 1), (0, 2)], n_rounds=20, seed=seed)
     truth = np.sin(5 * run.x[0]) + np.cos(3 * run.x[1])
     assert abs(run.estimate - truth) < 0.5 or run.recommendation.caution
+
+
+def test_a_linear_kernel_leaves_no_center_that_contradicts_its_interval() -> None:
+    """It says that f(0) = 0: an estimate with a constant beside it was -0.02 +- 0, and f(0) 0 to 0."""
+    rng = np.random.default_rng(0)
+    run = ub.maximize(
+        lambda x: float(-0.5 * x[0] - 0.2 * x[1] + 0.05 * rng.standard_normal()),
+        ub.Box([0.0, 0.0], [1.0, 1.0], n_candidates=64),
+        15,
+        kernel=ub.Linear(2.0),
+        noise_std=0.05,
+        corruption=0,
+        seed=0,
+    )
+    np.testing.assert_array_equal(run.x, [0.0, 0.0])
+    assert (run.lower, run.upper) == (0.0, 0.0)
+    assert (run.estimate, run.estimate_sd) == (0.0, 0.0)
+    mean, sd = run.engine.predict(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    assert (mean[0], sd[0]) == (0.0, 0.0)
+    assert abs(mean[1] + 0.7) < 3.0 * sd[1]
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_an_estimate_outside_the_worst_case_is_said_to_contradict_it(direction: str) -> None:
+    """No lie is allowed for, and the fifth reading is one, which the estimate leaves out."""
+    sign, rng = 1.0 if direction == "maximize" else -1.0, np.random.default_rng(0)
+    assumed = ub.Assumptions(ub.SquaredExponential(0.2), B=2.0, B0=1.2, noise_std=0.05, lam=0.02)
+    study = ub.Study([(0.0, 1.0)], assumptions=assumed, corruption=0, direction=direction, seed=0)
+    for k in range(7):
+        study.tell([0.5], sign * (0.4 + 0.02 * rng.standard_normal() + 0.8 * (k == 4)))
+        best = study.recommend()
+        assert abs(sign * best.estimate - 0.4) < 0.01
+        is_false = not best.lower <= sign * 0.4 <= best.upper
+        assert (OUTSIDE in best.caution) == (OUTSIDE in str(best)) == is_false == (k >= 4)
 
 
 def test_a_named_space_speaks_in_names_everywhere(named: ub.Result) -> None:

@@ -11,6 +11,7 @@ import pytest
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, wave
 from printed import N_LINES, WIDTH, assert_short, unwrapped
+from unbribable.decision.estimate import OUTSIDE
 from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Kind, Reason, Suspect
 from unbribable.say import answer as room
@@ -118,6 +119,24 @@ LONGEST = Recommendation(
 def suspect(t: int, y: float, expected: float = -1.234e10, is_equal: bool = False) -> Suspect:
     same = (Reason(Kind.EQUAL, (1, 2, 3)),) if is_equal else ()
     return Suspect(t, np.zeros(1), y, expected, 1.2e9, y - expected, 9.0, None, True, False, same)
+
+
+TWICE = replace(
+    LONGEST,
+    caution=f"{LONGEST.caution} {OUTSIDE}",
+    supposed=f"{LONGEST.supposed}, and the fitted model is right",
+    is_wide=True,
+)
+"""Both cautions, and a longer condition."""
+
+
+def test_a_condition_is_never_cut_however_much_there_is_to_say() -> None:
+    naive = BestReading(90_003, -1.5e10, "somewhere")
+    for best in (LONGEST, TWICE):
+        lines = answer(best, naive, [suspect(90_000, -1.5e10)], ["rounds: 90030, failed: 12000"])
+        assert_short("\n".join(lines))
+        assert f"if {best.supposed})" in unwrapped("\n".join(lines))
+        assert best.caution in unwrapped("\n".join(lines))
 
 
 @pytest.mark.parametrize("equal", [False, True])

@@ -255,7 +255,7 @@ class Algorithm:
     def _replay(self, past: Journal, search: Search | None = None) -> None:
         """Begin anew, and learn what another journal says as it was learned there."""
         search = search or search_on(self.domain)
-        journal = Journal(dict(past.retracted))
+        journal = Journal(dict(past.retracted), n_table=past.n_table)
         learning = Learning(journal, search, self.policy, self._gamma)
         learning.learn_again(past)
         journal.pending = {

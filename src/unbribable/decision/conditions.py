@@ -26,7 +26,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Chosen:
-    """n readings, of points that the user chose, were told one by one without regard to their values."""
+    """n readings, of points that the user chose, were told one by one in the order of reading."""
 
     n: int
 
@@ -41,6 +41,8 @@ class Open:
     """n readings were told after a round that is still open, and do not count yet."""
 
     n: int
+    is_table_cut: bool = False
+    """Whether a table is among them, the rows of which count only once that round is closed."""
 
 
 Condition = FitIsRight | Blind | Missing | Chosen | InOrder | Open
@@ -58,10 +60,15 @@ def supposition(conditions: Sequence[Condition]) -> str:
 
 def waits(conditions: Sequence[Condition]) -> str:
     """A sentence about the readings that do not count yet, with a space before it; or nothing."""
-    n = sum(each.n for each in conditions if isinstance(each, Open))
-    if not n:
+    late = next((each for each in conditions if isinstance(each, Open)), None)
+    if late is None:
         return ""
-    told = "The reading" if n == 1 else f"The {n} readings"
+    told = "The reading" if late.n == 1 else f"The {late.n} readings"
+    if late.is_table_cut:
+        return (
+            f" {told} cannot tighten this yet: a table is among them, and a round before its last "
+            "row is still open. Tell that round's reading, or give it up."
+        )
     return (
         f" {told} told after a round that is still open cannot tighten this yet: tell that round's "
         "reading, or give it up."
@@ -97,11 +104,11 @@ def _clause(condition: Condition) -> str:
         case Missing(n):
             return f"none of the {n} missing readings is missing because of its value"
         case Chosen(1):
-            return "the one reading of a point you chose was told without regard to its value"
+            return "the one reading of a point you chose was told whatever its value"
         case Chosen(n):
             return (
-                f"the {n} readings of points you chose were told without regard to their values, in no "
-                "order that depends on them"
+                f"the {n} readings of points you chose were told whatever their values, in the order in "
+                "which they were read"
             )
         case InOrder():
             return "the order of telling does not depend on the values"

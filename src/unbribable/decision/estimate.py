@@ -26,8 +26,8 @@ LONE = 0.25
 more than this share of their range."""
 
 OUTSIDE = (
-    "The expected value is outside the worst case: an assumption is wrong, more is false than the worst "
-    "case allows for, or the estimate takes lies for the truth."
+    "The expected value is outside the worst case: it takes lies for the truth, or something assumed is "
+    "false."
 )
 """A warning where the estimate and the interval contradict each other."""
 

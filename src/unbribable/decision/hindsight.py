@@ -42,6 +42,6 @@ def regret_certificate(
         than, beyond = algorithm.search.hindsight_words(n, gap)
         words = (
             f"With probability at least {probability:.4g}, {guarantee.said()}, the regret of "
-            f"the {n} rounds told{than} is at most {value:.4g}.{beyond}"
+            f"the {n} rounds told{than} is at most {value:.4g}.{beyond}{guarantee.waits}"
         )
-    return RegretCertificate(value, n, probability, guarantee.threat, words + guarantee.waits, gap)
+    return RegretCertificate(value, n, probability, guarantee.threat, words, gap)

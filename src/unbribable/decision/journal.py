@@ -32,6 +32,10 @@ class Journal:
     rounds so far need not hold. The journal is settled when every round up to the last one told is
     accounted for. Then the order of telling does not matter any more, since the noise events are those
     of the rounds as they were asked.
+
+    Nor is it settled in the middle of a table. Its order may be one by value, and then its first rows
+    are not the first readings of anything. The whole table is, in the order in which it was read,
+    whatever that was; and so is what was told before it, among which it may have been read.
     """
 
     retracted: dict[int, bool] = field(default_factory=dict)
@@ -44,6 +48,9 @@ class Journal:
     """Queries asked and not yet told, by round, the oldest first."""
     n_at_once: int = 0
     """How many of the readings, the first ones, were learned at once."""
+    n_table: int = 0
+    """How many of the readings, the first ones, are in no order: those up to the last row of a table.
+    Set before they are learned."""
     told: set[int] = field(default_factory=set)
     """Their rounds."""
     n_settled: int = 0
@@ -55,8 +62,8 @@ class Journal:
 
     @property
     def is_settled(self) -> bool:
-        """Whether every round up to the last one told is accounted for."""
-        return not self._open
+        """Whether every round up to the last one told is accounted for, and every table told whole."""
+        return not self._open and len(self.readings) >= self.n_table
 
     @property
     def n_waiting(self) -> int:
@@ -66,7 +73,8 @@ class Journal:
     @property
     def n_chosen(self) -> int:
         """Readings of points that the user chose, told one by one: in an order of the user's."""
-        return sum(reading.chosen_by == "user" for reading in self.readings[self.n_at_once :])
+        n = max(self.n_at_once, self.n_table)
+        return sum(reading.chosen_by == "user" for reading in self.readings[n:])
 
     @property
     def is_selected(self) -> bool:
@@ -171,13 +179,16 @@ class Journal:
             lost=lost,
             readings=readings,
             n_at_once=self.n_at_once - (place < self.n_at_once),
+            n_table=self.n_table - (place < self.n_table),
         )
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What is supposed of missing readings, and how many wait for one that is late."""
         missing = (Missing(len(self.lost)),) if self.lost else ()
-        return (*missing, Open(self.n_waiting)) if self.n_waiting else missing
+        if not self.n_waiting:
+            return missing
+        return (*missing, Open(self.n_waiting, self.n_settled < self.n_table))
 
     def selection(self) -> str:
         """Why nothing is guaranteed, where readings are missing because of their values."""

@@ -241,7 +241,7 @@ class Recommendation:
             expected = words.plus_minus(self.estimate, self.estimate_sd)
             lines += words.wrapped(f"expected value: {expected} (an estimate from {which})", 2, 1)
         for text, most in [
-            (self.caution, 1),
+            (self.caution, 2),
             (self._worst, None),  # a condition is never cut
             *((r, 1) for r in self.remarks[:n_remarks]),
         ]:
@@ -327,9 +327,9 @@ def claim(bounds: ValidBounds, guarantee: Guarantee) -> tuple[tuple[Floats, Floa
     void = why_void(guarantee, bounds)
     words = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said()}, f lies within the "
-        "bounds at every candidate."
+        f"bounds at every candidate.{guarantee.waits}"
     )
-    return None if void else bounds.cut, words + guarantee.waits
+    return None if void else bounds.cut, words
 
 
 def certified(
@@ -376,7 +376,7 @@ def recommendation(
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
     said = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, "
-        f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}"
+        f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}{guarantee.waits}"
     )
     return Recommendation(
         x=candidates.x_of(candidates.coordinates[i]),
@@ -389,7 +389,7 @@ def recommendation(
         supposed=guarantee.supposed(units),
         rule=rule,
         reason=guarantee.reason or (REFUTED if void else ""),
-        guarantee=said + guarantee.waits,
+        guarantee=said,
         levels=tuple(
             replace(level.in_units(units), conditions=guarantee.conditions) for level in levels
         ),

@@ -75,6 +75,7 @@ def saved(algorithm: "Algorithm") -> dict[str, Any]:
         "retracted": [[t, is_unrelated] for t, is_unrelated in journal.retracted.items()],
         "lost": [[t, lost.because_of_value, lost.n_told] for t, lost in journal.lost.items()],
         **({"at_once": journal.n_at_once} if journal.n_at_once else {}),
+        **({"table": journal.n_table} if journal.n_table else {}),
     }
 
 
@@ -114,7 +115,8 @@ def load(state: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) -> tuple[
         because = checks.truth("because_of_value", because_of_value)
         lost[gone] = Lost(because, checks.integer("n_told", n_told, at_least=0))
     n_at_once = checks.integer("at_once", state.get("at_once", 0), at_least=0)
-    return t, Journal(retracted, lost, readings, pending, n_at_once)
+    n_table = checks.integer("table", state.get("table", 0), at_least=0)
+    return t, Journal(retracted, lost, readings, pending, n_at_once, n_table)
 
 
 def _readings(columns: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) -> list[Reading]:

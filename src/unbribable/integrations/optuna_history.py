@@ -164,6 +164,8 @@ class History:
             t = trial.number + 1
             if t in told or not trial.state.is_finished():
                 continue
+            if is_added(trial):
+                engine.rows.add(t)
             if trial.number in self.retracted:
                 if t not in engine.retracted:
                     engine.retract(t, unrelated_to_value=self.retracted[trial.number])
@@ -290,6 +292,11 @@ class History:
 def is_infinite(trial: FrozenTrial) -> bool:
     """Whether the value of a trial is infinite, or too large to be learned."""
     return trial.state == TrialState.COMPLETE and not abs(value_of(trial)) <= LARGEST_READING
+
+
+def is_added(trial: FrozenTrial) -> bool:
+    """Whether a finished trial came as one, by `study.add_trial`, as the rows of a table do."""
+    return TRIAL_KEY not in trial.system_attrs and trial.datetime_start == trial.datetime_complete
 
 
 def is_lost(trial: FrozenTrial) -> bool:

@@ -55,7 +55,8 @@ def audit(
 ) -> "Audit":
     """Look over past readings some of which may be lies. Nothing is measured, changed or deleted.
 
-    Amounts (corruption, noise_std, B) are in the units of the readings.
+    The order of a table does not count: nothing is concluded from its first rows alone. Amounts
+    (corruption, noise_std, B) are in the units of the readings.
 
     Args:
         points: A CSV file, a data frame, a dict of columns, a list of dicts, an array (n, d) with y; a
@@ -91,10 +92,9 @@ def audit(
         is_selected = False
         table = read_table(points, y, space, target=target, ignore=ignore)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
-    _check_size(len({tuple(row) for row in rows}))  # before they are told one by one
+    _check_size(len({tuple(row) for row in rows}))  # before they are learned
     study = Study(table.space, direction=direction or "maximize", seed=seed, **settings)
-    for point, value in zip(table.points, table.y, strict=True):
-        study.tell(point, value)
+    study._log.take(study._rows(zip(table.points, table.y, strict=True)))
     result = study.result()
     for trial in result.trials if is_selected else ():
         if trial.y is None:

@@ -45,6 +45,7 @@ class Engine:
         lost: Round without a reading -> whether its value is the reason.
         failed: The points of such rounds, as the kernel sees them, by round.
         retracted: Round whose reading was taken out -> whether its value was certainly no reason.
+        rows: Rounds that came in a table, whose order says nothing; to be said before they are told.
         n_design: Readings of the initial design.
     """
 
@@ -56,6 +57,7 @@ class Engine:
         self.lost: dict[int, bool] = {}
         self.failed: dict[int, Floats] = {}
         self.retracted: dict[int, bool] = {}
+        self.rows: set[int] = set()
         self._lost_at: dict[int, int] = {}  # readings told before it was lost
         self.n_design = plan.n_design(domain.d)
         self._start = Candidates(domain)
@@ -150,6 +152,7 @@ class Engine:
         own = self.anew()
         own.told, own.lost, own.failed = list(self.told), dict(self.lost), dict(self.failed)
         own.retracted, own._lost_at = dict(self.retracted), dict(self._lost_at)
+        own.rows = set(self.rows)
         return own
 
     def settled(self) -> "Engine | None":
@@ -161,6 +164,7 @@ class Engine:
         early = Engine(self.domain, replace(self.plan, n_init=len(self.told)), self.seed)
         early.told, early.lost, early.failed = self.told, self.lost, self.failed
         early.retracted, early._lost_at = self.retracted, self._lost_at
+        early.rows = self.rows
         return early
 
     # --- what follows from the readings ----------------------------------------------------------
@@ -169,6 +173,24 @@ class Engine:
     def is_ready(self) -> bool:
         """Whether there is a model: always where it is assumed, else once the design is read."""
         return len(self.told) >= self.n_design
+
+    @property
+    def n_table(self) -> int:
+        """How many of the readings, the first ones, are in no order: up to the last row of a table."""
+        n = len(self.told) if self.rows else 0
+        while n and self.told[n - 1].t not in self.rows:
+            n -= 1
+        return n
+
+    @property
+    def n_complete(self) -> int:
+        """How many rounds there are before the first open one: a proof may rest on their readings.
+
+        Which later ones are there already may depend on their values. 0, if that would cut a table.
+        """
+        closed = {reading.t for reading in self.told} | self.lost.keys() | self.retracted.keys()
+        n = next(n for n in range(len(closed) + 1) if n + 1 not in closed)
+        return n if max(self.rows, default=0) <= n else 0
 
     @property
     def n_readings(self) -> int:
@@ -228,15 +250,18 @@ class Engine:
 
     def judge(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
-        model, n = self.model(), self.n_readings
-        if self._algorithm is None or (self.plan.is_counted and self._counted != n):
+        model, n, n_table = self.model(), self.n_readings, self.n_table
+        is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
+        if is_new or (self.plan.is_counted and self._counted != n):
             self._algorithm = self.plan.algorithm(
                 self.domain, model.assumptions, model.units.scale, n, self.seed
             )
             self._counted = n
             self._algorithm.journal.retracted.update(self.retracted)
+            self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:
                 self._algorithm.learn(self._in_model(self.told[: self._fitted_at], model))
+        assert self._algorithm is not None
         algorithm, lost = self._algorithm, list(self.lost.items())
         for reading in self._in_model(self.told[len(algorithm.readings) :], model):
             lost = self._give_up(algorithm, lost)

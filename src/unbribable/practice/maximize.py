@@ -58,8 +58,8 @@ def maximize(
         {settings}
         direction: "maximize" or "minimize".
         seed: Of the secret draws and the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading). A run that is resumed from a file
-            has them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
+            A run that is resumed from a file has them already, and refuses others.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as

@@ -14,22 +14,24 @@ def is_optuna_study(source: Any) -> bool:
 
 
 def read_optuna(study: Any) -> tuple[Table, str, bool]:
-    """Its finished trials, its direction, and whether values are missing because of themselves.
+    """Its trials, its direction, and whether values are missing because of themselves.
 
-    Parameters that not every finished trial has are left out, and so are those with one value.
+    Values of running trials are missing; waiting trials have not begun. Parameters that not every
+    finished trial has are left out, and so are those with one value.
 
     Raises:
         ValueError: The study has several objectives, or nothing to compare.
     """
     if len(study.directions) != 1:
         raise ValueError(f"a study must have one objective, got {len(study.directions)}")
-    finished = [trial for trial in study.trials if trial.state.name in ("COMPLETE", "PRUNED", "FAIL")]
+    begun = [trial for trial in study.trials if trial.state.name != "WAITING"]
     y, pruned = [], []
-    for trial in finished:
+    for trial in begun:
         is_told = trial.state.name == "COMPLETE" and abs(trial.values[0]) <= checks.LARGEST_READING
         y.append(float(trial.values[0]) if is_told else None)
-        pruned += [f"trial {trial.number}"] if not is_told and trial.state.name != "FAIL" else []
-    told = [trial for trial, value in zip(finished, y, strict=True) if value is not None]
+        is_lost = not is_told and trial.state.name in ("COMPLETE", "PRUNED")
+        pruned += [f"trial {trial.number}"] if is_lost else []
+    told = [trial for trial, value in zip(begun, y, strict=True) if value is not None]
     if not told:
         raise ValueError(f"a study must have a complete trial, got none in {len(study.trials)}")
     notes = []
@@ -42,18 +44,21 @@ def read_optuna(study: Any) -> tuple[Table, str, bool]:
         else:
             notes.append(f"Left out, since not every trial has it: {name!r}.")
     space = Space.of(dimensions)
-    kept = [k for k, trial in enumerate(finished) if dimensions.keys() <= trial.params.keys()]
+    kept = [k for k, trial in enumerate(begun) if dimensions.keys() <= trial.params.keys()]
     if pruned:
         notes.append(f"Missing because of their value, which voids guarantees: {some(pruned)}.")
-    failed = [f"trial {trial.number}" for trial in finished if trial.state.name == "FAIL"]
+    failed = [f"trial {trial.number}" for trial in begun if trial.state.name == "FAIL"]
     if failed:
         notes.append(f"Counted as failed: {some(failed)}.")
-    points = [{name: finished[k].params[name] for name in dimensions} for k in kept]
+    running = [f"trial {begun[k].number}" for k in kept if begun[k].state.name == "RUNNING"]
+    if running:
+        notes.append(f"Still running, so their readings are missing: {some(running)}.")
+    points = [{name: begun[k].params[name] for name in dimensions} for k in kept]
     table = Table(
         space,
         tuple(points),
         tuple(y[k] for k in kept),
-        tuple(f"trial {finished[k].number}" for k in kept),
+        tuple(f"trial {begun[k].number}" for k in kept),
         "value",
         tuple(notes),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unbribable.decision.conditions import Condition, FitIsRight, Missing, supposition, under, waits
+from unbribable.decision.conditions import Condition, FitIsRight, Missing, supposition, under
 from unbribable.practice.engine import Engine
 from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
 
@@ -41,12 +41,29 @@ class Proof:
     """Of an event of its own: beside intervals, both hold with the sum of both failures."""
     noise_std: float
     """The noise that is assumed."""
+    n_readings: int
+    """Readings that it rests on: those of the rounds before the first one that is still open."""
+    n_waiting: int
+    """The others. Which of them are there already may depend on their values."""
     conditions: tuple[Condition, ...] = ()
-    """What it supposes of missing readings, and which do not count yet."""
+    """What it supposes of missing readings."""
 
     @property
     def words(self) -> str:
-        """The total in a sentence, with what it rests on."""
+        """The total in a sentence, and what it rests on."""
+        return self._total_words + self._waiting_words
+
+    @property
+    def _waiting_words(self) -> str:
+        if not self.n_waiting:
+            return ""
+        return (
+            f" This rests on {self.n_readings or 'none'} of the {self.n_readings + self.n_waiting} "
+            "readings: those of the rounds before the first one that is still open."
+        )
+
+    @property
+    def _total_words(self) -> str:
         if self.is_refuted:
             wrong = (
                 f"No lies explain these readings: {self._model} is wrong (noise, smoothness, range or "
@@ -65,7 +82,7 @@ class Proof:
         return (
             f"These readings cannot be explained without lies totalling at least {self.total:.4g}{more} "
             f"(with probability at least {self.probability:.4g}, if {self._supposed})."
-        ) + waits(self.conditions)
+        )
 
     def of(self, t: int) -> str:
         """What is proven of reading t, as a sentence; empty if nothing is."""
@@ -92,7 +109,10 @@ class Proof:
 def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     """The least corruption of the readings that an engine was told.
 
-    Readings beyond the reach of a fitted model are cut there, which never enlarges a lie.
+    While a round is open, which later readings are there already may depend on their values: only those
+    of the rounds before it count. A row of a table gets the noise limit of the last one, since in the
+    order in which the rows were read it may have been that. Readings beyond the reach of a fitted model
+    are cut there, which never enlarges a lie.
 
     Args:
         engine: With a fit, see `Engine.settled`.
@@ -105,24 +125,28 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     model, plan = engine.fit().judge, engine.plan
     units, assumptions = model.units, model.assumptions
     assumptions = replace(assumptions, c_max=min(assumptions.c_max, 2.0 * units.limit))
-    points, rows = np.unique([each.u for each in engine.told], axis=0, return_inverse=True)
-    y = np.array([units.to_model(each.y) for each in engine.told])
-    number = np.array([each.t for each in engine.told])
+    n_rounds, last_row = engine.n_complete, max(engine.rows, default=0)
+    told = sorted((each for each in engine.told if each.t <= n_rounds), key=lambda each: each.t)
+    U = np.array([each.u for each in told]).reshape(-1, engine.domain.d)
+    points, rows = np.unique(U, axis=0, return_inverse=True)
+    y = np.array([units.to_model(each.y) for each in told])
+    rounds = np.array([each.t for each in told], dtype=np.intp)
     is_selected = any(engine.lost.values()) or not all(engine.retracted.values())
     least = LeastCorruption(
         points,
         rows.reshape(-1),
         y,
         assumptions,
-        number=number if is_selected else None,
-        n_told=max([*engine.lost, *engine.retracted, int(number.max())]) if is_selected else None,
+        number=np.maximum(rounds, last_row),
+        n_told=n_rounds,
         is_selected=is_selected,
     )
     amounts = [a for a in (plan.corruption, plan.known_or_zero) if isinstance(a, int | float)]
     C = float(amounts[0]) if amounts else math.inf
     found = least.explain()
-    total, place = units.scale * found.total, {int(t): i for i, t in enumerate(number)}
-    asked = [] if found.is_refuted else doubted[: min(N_ASKED, WORK // len(y))]
+    total, place = units.scale * found.total, {int(t): i for i, t in enumerate(rounds)}
+    doubted = [] if found.is_refuted else [t for t in doubted if t in place]
+    asked = doubted[: min(N_ASKED, WORK // max(1, len(y)))]
 
     def certain(within: float) -> dict[int, float]:
         sizes = {t: units.scale * least.certain_lie(place[t], within / units.scale) for t in asked}
@@ -138,11 +162,7 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         is_fitted=bool(plan.fitted),
         probability=found.probability,
         noise_std=units.scale * assumptions.noise_std,
-        conditions=_conditions(engine, is_selected=is_selected),
+        n_readings=len(told),
+        n_waiting=len(engine.told) - len(told),
+        conditions=(Missing(len(engine.lost)),) if engine.lost and not is_selected else (),
     )
-
-
-def _conditions(engine: Engine, *, is_selected: bool) -> tuple[Condition, ...]:
-    """What a proof supposes: nothing of missing readings where it does without event 1."""
-    conditions = engine.judge().journal.conditions
-    return tuple(each for each in conditions if not (is_selected and isinstance(each, Missing)))

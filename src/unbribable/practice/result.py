@@ -50,6 +50,8 @@ class Trial:
     """None, or that its reading was taken out: whether the reason had nothing to do with its value."""
     because_of_value: bool = False
     """Whether there is no reading because of its value: f returned an infinite one."""
+    is_row: bool = False
+    """Whether it came in a table, whose order says nothing of when it was read."""
 
     def __post_init__(self) -> None:
         x = self.x.copy()
@@ -65,12 +67,14 @@ class Trial:
         """JSON-able."""
         names = (
             "number", "x", "params", "y", "instance", "is_given", "error", "retracted",
-            "because_of_value",
+            "because_of_value", "is_row",
         )  # fmt: skip
         return {name: plain(getattr(self, name)) for name in names}
 
     def tell(self, engine: Engine) -> None:
         """Let the engine learn it, or that it has no reading."""
+        if self.is_row:
+            engine.rows.add(self.t)
         if self.retracted is not None:
             engine.retract(self.t, unrelated_to_value=self.retracted)
         elif self.y is None:
@@ -267,7 +271,8 @@ class Result:
         }
 
     def at(self, n: int) -> "Result":
-        """The result as it was after n rounds."""
+        """The result as it was after n rounds; a table came whole, so no n cuts it."""
+        n = whole(self.trials, n)
         return Result(self.space, replayed(self.engine, self.trials[:n]), self.trials[:n])
 
     def _of_best(self, name: str) -> Any:
@@ -336,6 +341,12 @@ def replayed(engine: Engine, trials: Sequence[Trial]) -> Engine:
     return again
 
 
+def whole(trials: Sequence[Trial], n: int) -> int:
+    """The number of trials, n or more, that ends no table in its middle."""
+    rows = [k for k, trial in enumerate(trials) if trial.is_row]
+    return rows[-1] + 1 if rows and rows[0] < n <= rows[-1] else n
+
+
 def _stored_query(row: dict[str, Any], space: Space, engine: Engine) -> Query:
     """A query as it was saved."""
     fields = {**row, "params": None, "y": None, "error": "pending"}
@@ -360,6 +371,7 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     trial = Trial(t, **fields)
     checks.truth("is_given", trial.is_given)
     checks.truth("because_of_value", trial.because_of_value)
+    checks.truth("is_row", trial.is_row)
     if trial.retracted is not None:
         checks.truth("retracted", trial.retracted)
     if not (trial.error is None if trial.y is not None else isinstance(trial.error, str)):

@@ -45,8 +45,8 @@ class Study:
         n_rounds: How many readings are intended, if that is known. A share of lies is
             one of these; without it, of the readings there are.
         seed: Of the secret draws and the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading). A study that goes on from a file has
-            them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
+            A study that goes on from a file has them already, and refuses others.
         file: Where to keep the study: every query and every reading is on disk before the call returns.
             If it exists, the study goes on from there, exactly, even if its process was killed. It is
             for one study at a time: until `close`, or the end of the process, another one is refused.
@@ -114,6 +114,9 @@ class Study:
 
     def tell(self, query: Any, y: Any, *, error: str | None = None) -> int:
         """Take the reading y of a query, or of a point.
+
+        Whoever tells points of their own one by one states that they were read in this order, which the
+        guarantee then uses; a table, whose order may be another one, belongs into `initial`.
 
         Args:
             query: A pending query, or a point, a dict or (d,). A point that is pending answers the
@@ -279,10 +282,8 @@ class Study:
 
     def _begin(self, readings: list[tuple[Any, Any]]) -> None:
         """Take in the user's readings, all or none, unless they are there already."""
-        log, trials = self._log, []
-        for t, (x, y) in enumerate(readings, 1):
-            own, value = log.own(t, x), checks.reading("initial reading", y)
-            trials.append(Trial(t, own.x, self.space.shown(own.x), value, own.drawn, is_given=True))
+        log = self._log
+        trials = self._rows([(x, checks.reading("initial reading", y)) for x, y in readings])
         if trials and not log.n_rounds:
             log.take(trials)
         given = [(trial.x.tolist(), trial.y) for trial in log.trials if trial.is_given]
@@ -291,6 +292,15 @@ class Study:
                 f"{log.file} holds a run with other initial readings, {given}, got "
                 f"initial={readings}; leave them out"
             )
+
+    def _rows(self, table: Iterable[tuple[Any, float | None]]) -> list[Trial]:
+        """The rows of a table, points and readings, as the first rounds; None: there is no reading."""
+        rows = []
+        for t, (x, y) in enumerate(table, 1):
+            own, error = self._log.own(t, x), "no reading" if y is None else None
+            shown = self.space.shown(own.x)
+            rows.append(Trial(t, own.x, shown, y, own.drawn, True, error, is_row=True))
+        return rows
 
 
 def _with_reading(engine: Engine) -> Engine:

@@ -21,7 +21,7 @@ _UNIT = re.compile(r"\s*[\[(].*[\])]\s*$")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Past experiments in the order in which they were done."""
+    """Past experiments, in any order."""
 
     space: Space
     points: tuple[Any, ...]

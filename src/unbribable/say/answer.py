@@ -27,6 +27,7 @@ _SHAPES = (
     (3, 1, 1, 1),
     (2, 1, 1, 1),
     (1, 1, 1, 1),
+    (1, 0, 1, 1),
 )
 """Lines for the point, remarks, lines of suspicious readings, lines at the end: at most, and the first
 that fits into N_LINES is taken."""

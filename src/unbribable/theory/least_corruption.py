@@ -1,6 +1,6 @@
 """The least corruption that explains the readings: how much lying there must have been (ours).
 
-Readings y_i = f(x_i) + noise_i + c_i of m distinct points u_j, told in the order i = 1, 2, ...; the
+Readings y_i = f(x_i) + noise_i + c_i of m distinct points u_j, taken in the order i = 1, 2, ...; the
 points may be chosen by looking at earlier readings, and a liar may see the noise. Three events, delta/3
 each, hold at any stopping time:
 
@@ -9,6 +9,8 @@ each, hold at any stopping time:
    noise term is this bound.
 2. |noise_i| <= r_i = noise_std_i sqrt(2 ln(pi^2 i^2 / delta)) for every i. Proof. A sub-Gaussian tail
    is at most 2 exp(-ln(pi^2 i^2 / delta)), and the sum over i of 2 delta / (pi i)^2 is delta/3. QED
+   In a table of t rows i may be any number up to t, so each row gets r_t. The other two events do not
+   depend on the order of the readings that there are.
 3. sum_i omega_i noise_i^2 <= E^2, the least over six theta of noise_std^2 (2 ln(18/delta) -
    t ln(1 - theta)) / theta. Proof. E exp(s noise^2) <= (1 - 2 s noise_std^2)^(-1/2) for sub-Gaussian
    noise (write the square as a Gaussian integral). With theta = 2 s noise_std^2 this makes
@@ -100,13 +102,13 @@ class LeastCorruption:
 
     Args:
         points: The m distinct points as the kernel sees them, (m, d).
-        rows: Of each reading, in the order of telling: which point, (t,).
+        rows: Of each reading: which point, (t,).
         y: The readings, in the units of the assumptions, (t,).
         assumptions: Kernel, B, B0, noise_std, lam, delta, c_max.
         noise_std: Of each reading, (t,); the assumed one if None.
-        number: Of each reading: which one it was among all that were told, from 1, (t,). Only needed
-            where readings are missing.
-        n_told: How many were told in all, the missing ones included.
+        number: Of each reading: which one it was, at the latest, among all that were taken, those that
+            are missing included, from 1, (t,). If None, they are in the order in which they were taken.
+        n_told: How many were taken in all, the missing ones included.
         is_selected: Whether readings are missing because of their value (retracted, pruned, failed
             when low, left out by looking at them). Then event 1 does not hold and is left out.
 

@@ -16,7 +16,7 @@ from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.practice.optuna_table import is_optuna_study
-from unbribable.practice.result import Result
+from unbribable.practice.result import Result, whole
 from unbribable.practice.space import Space
 from unbribable.practice.study import Study
 from unbribable.say.reasons import evidence
@@ -143,7 +143,8 @@ def history(result: Result, *, n_checks: int = N_CHECKS) -> list[Check]:
     """The recommendation over the rounds, at up to n_checks of them.
 
     The readings are learned again once, in their order. A recommendation is that of `result.at(n)`;
-    the first one is that after the initial design, or at the end if that was never finished.
+    the first one is that after the initial design, or at the end if that was never finished. Within a
+    table there is none.
 
     Args:
         result: Of `maximize`.
@@ -152,7 +153,7 @@ def history(result: Result, *, n_checks: int = N_CHECKS) -> list[Check]:
     checks.integer("n_checks", n_checks, at_least=2)
     told = [trial for trial in result.trials if trial.y is not None]
     first = min(max(result.engine.n_design, 1), len(told))
-    at = set(np.linspace(first, len(told), n_checks).round().astype(int).tolist())
+    at = {whole(told, round(n)) for n in np.linspace(first, len(told), n_checks).tolist()}
     engine, found, latest = result.engine.anew(), [], 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AssumptionsRefuted)  # said when it happened
