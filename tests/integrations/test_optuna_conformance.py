@@ -1,4 +1,4 @@
-"""The sampler against Optuna's own tests for samplers: no warning but where ranges or parameters change."""
+"""The sampler against Optuna's own tests: no warning but where ranges or parameters change."""
 
 from collections.abc import Callable
 
