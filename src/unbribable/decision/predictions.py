@@ -31,7 +31,7 @@ questioned for missing its prediction by less than some thousandths of B0."""
 STUCK_PLACES = 3
 """Places at which the same value to the last digit is evidence by itself, where readings are noisy."""
 
-STUCK_CHANCE = 0.05
+STUCK_CHANCE = 0.02
 """Equal readings are flagged if honest ones would make at most so many such sets by chance."""
 
 N_ON_GRID = 10
@@ -67,22 +67,24 @@ class Verdict:
     """Three or more readings in a row each, off to the same side, in the order of their rounds."""
 
 
-def judged(model: "LeaveOneOut", rounds: Ints, cut_at: float = math.inf) -> Verdict:
+def judged(model: "LeaveOneOut", rounds: Ints, stuck_within: float = 0.0) -> Verdict:
     """A verdict on each reading.
 
     One that is flagged is no witness against the others: the prediction of each rests on those that
     are not. First all count, those that deviate less and less; then those still flagged are left out
     altogether, and one after the other is taken back or left out until the flags agree with the
     predictions. Readings that agree to the last digit (`told_alike`) count as one, and are no witnesses
-    for each other: if half of them are flagged, or noise would have made them differ (`is_stuck`),
-    all are. A burst accuses the honest readings around it, so stretches of consecutive ones are also
-    predicted without each other; such a stretch counts as two lies, and is believed in only if that
-    leaves fewer than without it.
+    for each other: if half of them are flagged, all are. So they are if that they are equal is evidence
+    by itself (`is_stuck`); this is asked only where readings are judged for the user, not by the scout,
+    whose play was tuned and measured without it. A burst accuses the honest readings around it, so
+    stretches of consecutive ones are also predicted without each other; such a stretch counts as two
+    lies, and is believed in only if that leaves fewer than without it.
 
     Args:
         model: The readings.
         rounds: The round of each, (n,): what is consecutive.
-        cut_at: Readings at +-cut_at were cut there, and need not have been equal.
+        stuck_within: Equal readings below this in absolute value may be evidence by themselves. Others
+            were cut, and need not have been equal as they were told.
     """
     alike, order = told_alike(model.group, model.y), np.argsort(rounds)
     none = np.zeros(len(order), dtype=np.bool_)
@@ -102,9 +104,9 @@ def judged(model: "LeaveOneOut", rounds: Ints, cut_at: float = math.inf) -> Verd
     stuck = none.copy()
     for value in np.unique(alike[alike >= 0]):  # found stuck in one place, stuck everywhere
         same = alike == value
-        is_cut = bool(np.abs(model.y[same]).max() >= cut_at)
         is_half = bool(is_flagged[same].mean() >= 0.5)
-        stuck |= same & (is_half or (not is_cut and is_stuck(model, same)))
+        is_whole = bool(np.abs(model.y[same]).max() < stuck_within)
+        stuck |= same & (is_half or (is_whole and is_stuck(model, same)))
     if (stuck & ~is_flagged).any():  # what they were witnesses against is to be judged again
         in_row = np.isin(np.arange(len(order)), np.concatenate([[-1], *rows]))
         is_flagged = _settled(model, alike, stuck | in_row)

@@ -191,11 +191,12 @@ def suspects(
             excess, outside = _excess(algorithm, proven if is_certain else likely, reading, units)
             if outside is not None and excess > NOTICE_AT * noise_std[k] + assumed.tolerance:
                 reasons.append(outside)
+            company: list[Reason] = []
             if abs(y[k]) < units.limit:  # beyond it readings were cut, and need not have been equal
                 equal = verdict.is_flagged & (y == y[k]) & (np.arange(len(y)) != k)
-                reasons += equal_to(_ascending(rounds[equal]))
-            reasons += _in_a_row(verdict, rounds, residual, int(k), units)
-            if score[k] >= FLAG_AT or not reasons:
+                company += equal_to(_ascending(rounds[equal]))
+            company += _in_a_row(verdict, rounds, residual, int(k), units)
+            if score[k] >= FLAG_AT or not (reasons or company):
                 reasons.append(
                     Reason(
                         Kind.PREDICTED,
@@ -204,6 +205,7 @@ def suspects(
                         sd=units.scale * float(sd[k]),
                     )
                 )
+            reasons += company
             if is_certain and algorithm.journal.lost:
                 reasons.append(Reason(Kind.MISSING, n=len(algorithm.journal.lost)))
         found.append(
