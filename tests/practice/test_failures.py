@@ -120,7 +120,7 @@ def test_a_failed_evaluation_is_recorded_with_its_reason_and_nothing_is_learned(
     assert answer_of(engine.judge().recommend()) == answer_of(run.recommendation)
     if is_too_large:
         assert run.regret_bound is run.recommendation.probability is None
-        assert run.guarantee.endswith(
+        assert run.recommendation.guarantee.endswith(
             "No guarantee: 2 readings are missing because of their values, as with pruned trials and "
             "infinite values."
         )
