@@ -177,9 +177,9 @@ def test_readings_of_the_same_value_stand_together_with_that_for_a_reason() -> N
         suspect(2, 999.0, 1004.0, is_equal=True),
     ]
     (line,) = listed(found)
-    assert line.startswith("suspicious: 37, 2 (each time 999, expected 500 to 1004), 4 (-3, expected 1")
+    assert line.startswith("suspicious: 2, 37 (each time 999, expected 500 to 1004), 4 (-3, expected 1")
     (line,) = listed(found, TRIALS)
-    assert line.startswith("suspicious: 36, 1 (each time 999, ")
+    assert line.startswith("suspicious: 1, 36 (each time 999, ")
     (line,) = listed(found[:1], TRIALS)
     assert line.endswith(", equal to trials 0, 1, 2)")
 

@@ -1,7 +1,7 @@
 """An answer in a few lines: what to use, what to expect, the worst case, what to distrust."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from unbribable.decision.recommend import Recommendation
@@ -21,8 +21,8 @@ N_ALIKE = 4
 
 _SHAPES = (
     (3, 2, 3, 2),
-    (3, 2, 2, 2),
-    (3, 2, 1, 2),
+    (3, 1, 3, 2),
+    (3, 1, 2, 2),
     (3, 1, 1, 2),
     (3, 1, 1, 1),
     (2, 1, 1, 1),
@@ -85,11 +85,10 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def listed(flagged: Sequence[Suspect], counting: Counting = ROUNDS, n_lines: int = 1) -> list[str]:
-    """The suspicious readings with the reasons, in so many lines at most."""
-    together: dict[tuple[bool, float], list[Suspect]] = {}
+    """The suspicious readings with the reasons, in so many lines at most; alike ones together."""
+    together: dict[Hashable, list[Suspect]] = {}
     for each in flagged:
-        is_equal = any(reason.kind == Kind.EQUAL for reason in each.reasons)
-        together.setdefault((is_equal, each.y if is_equal else each.t), []).append(each)
+        together.setdefault(_company(each), []).append(each)
     groups, lines = list(together.values()), ["suspicious: none"]
     for n in range(min(len(groups), N_LISTED), 0, -1):
         entries = [_entry(group, counting) for group in groups[:n]]
@@ -100,22 +99,38 @@ def listed(flagged: Sequence[Suspect], counting: Counting = ROUNDS, n_lines: int
     return wrapped(" ".join(lines), most=n_lines)
 
 
+def _company(suspect: Suspect) -> Hashable:
+    """What it has in common with others: a value, or a row of rounds."""
+    for reason in suspect.reasons:
+        if reason.kind in (Kind.BURST, Kind.DRIFT):
+            return reason.kind, reason.rounds
+        if reason.kind == Kind.EQUAL:
+            return reason.kind, suspect.y
+    return suspect.t
+
+
 def _entry(group: Sequence[Suspect], counting: Counting) -> str:
-    """`7 (-3, expected 1.02 +- 0.11)`, or of equal ones `2, 9 (each time 999, expected 871 to 1004)`."""
-    numbers = ", ".join(str(counting.number(each.t)) for each in group[:N_ALIKE])
-    n_left = len(group[N_ALIKE:])
-    more = f" and {n_left} more" if n_left else ""
+    """`7 (-3, expected 1.02 +- 0.11)`; of alike ones `2, 9 (each time 999, expected 871 to 1004)`."""
     first = group[0]
-    parts = [f"{'each time ' * (len(group) > 1)}{first.y:.4g}"]
-    expected = [each.expected for each in group]
-    if len(group) > 1:
-        low, high = f"{min(expected):.4g}", f"{max(expected):.4g}"
-        parts.append(f"expected {low if low == high else f'{low} to {high}'}")
-    elif math.isfinite(first.expected):
-        parts.append(f"expected {plus_minus(first.expected, first.sd)}")
-    if len(group) == 1 and (why := beside(first, counting)):
-        parts.append(why)
-    return f"{numbers}{more} ({', '.join(parts)})"
+    if len(group) == 1:
+        known = math.isfinite(first.expected)
+        expected = f"expected {plus_minus(first.expected, first.sd)}" if known else ""
+        parts = [f"{first.y:.4g}", expected, beside(first, counting)]
+        return f"{counting.number(first.t)} ({', '.join(filter(None, parts))})"
+    numbers = [counting.number(t) for t in sorted(each.t for each in group)]
+    expected = f"expected {_range([each.expected for each in group])}"
+    rows = [reason.kind for reason in first.reasons if reason.kind in (Kind.BURST, Kind.DRIFT)]
+    if rows:
+        read = f"a {rows[0]}, {_range([each.y for each in group])}"
+        return f"{numbers[0]} to {numbers[-1]} ({read}, {expected})"
+    more = f" and {len(numbers) - N_ALIKE} more" if len(numbers) > N_ALIKE else ""
+    which = ", ".join(map(str, numbers[:N_ALIKE])) + more
+    return f"{which} (each time {first.y:.4g}, {expected})"
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.4g}", f"{max(values):.4g}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _filled(head: str, entries: Sequence[str]) -> list[str]:
