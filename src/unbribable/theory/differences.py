@@ -110,7 +110,7 @@ class Differences:
         return weights
 
     def sizes(self, indices: Ints) -> Floats:
-        """|weight| of one reading of each item, with what rounding may have taken from it: (n_items, k)."""
+        """|weight| of a reading of each item, with what rounding may have taken off: (n_items, k)."""
         sizes: Floats = np.abs(self.weights(indices)) + self._rounding[indices]
         return sizes
 
