@@ -9,6 +9,7 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 from practice.experiments import furnace, write
+from printed import unwrapped
 from unbribable.cli.main import app
 
 
@@ -48,7 +49,7 @@ def test_people_read_the_summary_and_options_reach_the_audit(data):
 
 def test_the_number_of_lies_reaches_the_audit(data):
     result = call(data, "--target", "yield", "--lies", 7)
-    assert "if at most 7 of the first 50 readings are lies" in result.stdout
+    assert "if at most 7 of the first 50 readings are lies" in unwrapped(result.stdout)
 
 
 BAD = {

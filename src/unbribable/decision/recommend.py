@@ -52,6 +52,8 @@ class Guarantee:
     """The budget."""
     void: str | None = None
     """Why nothing is guaranteed, if so."""
+    reason: str = ""
+    """The same in a short clause."""
     is_refuted: bool = False
     """Whether that is because the readings contradict the assumptions."""
     cap: float = math.inf
@@ -190,6 +192,8 @@ class Recommendation:
     """Readings that the estimate rests on."""
     caution: str = ""
     """Why the estimate should not be relied on yet, in words; empty if nothing speaks against it."""
+    remarks: tuple[str, ...] = ()
+    """What to know of the worst case before relying on it, a short line each, the gravest first."""
     lower: float | None = None
     """f(x) is at least that (where guaranteed). None if the readings contradict the assumptions."""
     upper: float | None = None
@@ -205,6 +209,8 @@ class Recommendation:
     is_wide: bool = False
     """Whether the interval is wider than all readings that look honest together."""
     rule: str = "own"
+    reason: str = ""
+    """Why nothing is guaranteed, in a short clause; empty if something is."""
     guarantee: str = "No guarantee."
     """The guarantee, or why there is none, in words."""
     levels: tuple[Level, ...] = ()
@@ -248,32 +254,50 @@ class Recommendation:
 
     def __str__(self) -> str:
         """The point, the value to expect there, the worst case, and what that supposes."""
-        lines = [f"use {words.point(self.x, self.params)}"]
+        return "\n".join(self.lines())
+
+    def lines(self, n_use: int = 3, n_remarks: int = 2) -> list[str]:
+        """The same in lines of at most `words.WIDTH` characters.
+
+        Args:
+            n_use: Lines for the point, at most.
+            n_remarks: Remarks, at most.
+        """
+        lines = words.wrapped(f"use {words.point(self.x, self.params)}", most=n_use)
         if self.estimate is not None and self.estimate_sd is not None:
             n = "the one reading" if self.n_honest == 1 else f"the {self.n_honest} readings"
             which = f"{n} that look{'s' * (self.n_honest == 1)} honest"
             expected = words.plus_minus(self.estimate, self.estimate_sd)
-            lines.append(f"  expected value: {expected} (an estimate from {which})")
-            lines += [f"  {self.caution}"] * bool(self.caution)
+            lines += words.wrapped(f"expected value: {expected} (an estimate from {which})", 2, 1)
+        for text, most in [
+            (self.caution, 2),
+            (self._worst, None),  # a condition is never cut
+            *((r, 1) for r in self.remarks[:n_remarks]),
+        ]:
+            lines += words.wrapped(text, 2, most)
+        return lines
+
+    @property
+    def _worst(self) -> str:
+        why = self.reason or "nothing is guaranteed"
         if self.lower is None:
-            lines.append("  worst case: no interval, since nothing is guaranteed")
-        elif self.probability is None:
-            lines.append(f"  worst case: {self.lower:.4g} to {self.upper:.4g}, not guaranteed")
-        else:
-            lines.append(
-                f"  worst case: {self.lower:.4g} to {self.upper:.4g} (with probability at least "
-                f"{self.probability:.4g} if {self.supposed})"
-            )
-            lines += [f"  {WIDE}"] * self.is_wide
-        return "\n".join(lines)
+            return f"worst case: none, {why}"
+        ends = f"worst case: {self.lower:.4g} to {self.upper:.4g}"
+        if self.probability is None:
+            return f"{ends}, not guaranteed: {why}"
+        wide = f"{WIDE}, " if self.is_wide else ""
+        return f"{ends} ({wide}with probability at least {self.probability:.4g} if {self.supposed})"
 
 
 N_SHOWN = 3
 """Lies that a table goes to, at least."""
 
-WIDE = (
-    "This is wider than all readings that look honest together: too few rounds for a useful guarantee."
-)
+WIDE = "wider than all honest readings"
+"""What is said of an interval that is."""
+
+
+REFUTED = "the readings contradict what is assumed"
+"""A refutation in a short clause."""
 
 
 def threat_of(threat: str | None, default: str) -> str:
@@ -306,13 +330,17 @@ def trusted(
     )
     bounds = ValidBounds.of([algorithm.policy.named(label) for label in guarantee.labels], assumed)
     void = refuted(algorithm)
+    reason = REFUTED if void else ""
     if algorithm.options.beta is not None:
         void = "No guarantee: beta was given, which replaces the proven noise width."
+        reason = "beta was given"
     elif journal.is_selected:
         void = journal.selection()
+        reason = "readings may be missing because of their values"
     guarantee = replace(
         guarantee,
         void=void,
+        reason=reason,
         is_refuted=algorithm.refuted is not None,
         cap=assumed.c_max,
         conditions=journal.conditions,
@@ -424,6 +452,7 @@ def recommendation(
         threat=guarantee.threat,
         supposed=guarantee.supposed(units),
         rule=rule,
+        reason=guarantee.reason or (REFUTED if void else ""),
         guarantee=said,
         levels=tuple(
             replace(level.in_units(units), conditions=guarantee.conditions) for level in levels

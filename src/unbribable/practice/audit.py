@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,6 +23,8 @@ from unbribable.practice.proof import Proof, prove
 from unbribable.practice.result import Result, Trial, plain
 from unbribable.practice.study import Study
 from unbribable.practice.table import Table, ranges, read_table
+from unbribable.say.counting import Counting
+from unbribable.say.reasons import evidence
 
 N_LEAST = 3
 """Readings that can be compared with each other, at least."""
@@ -158,7 +161,11 @@ class Audit:
     @cached_property
     def suspects(self) -> tuple[Suspect, ...]:
         """The readings that look false, the most suspicious first; `result.suspects` has all."""
-        return tuple(suspect for suspect in self.result.suspects if suspect.is_flagged)
+        return tuple(
+            replace(suspect, evidence=evidence(suspect, self.counting))
+            for suspect in self.result.suspects
+            if suspect.is_flagged
+        )
 
     @cached_property
     def recommendation(self) -> Recommendation:
@@ -239,10 +246,14 @@ class Audit:
         """The model that guarantees and proofs rest on, in words, and how it was found."""
         return self.result.assumptions
 
+    @property
+    def counting(self) -> Counting:
+        """Readings count from 1, with where they stand in the table."""
+        return Counting("reading", labels=() if self.table is None else self.table.labels)
+
     def label(self, t: int) -> str:
         """Where reading t stands, in words."""
-        labels = () if self.table is None else self.table.labels
-        return f"reading {t}" + (f" ({labels[t - 1]})" if labels else "")
+        return self.counting.one(t)
 
     # --- as words, data and pages ------------------------------------------------------------------
 
@@ -251,19 +262,21 @@ class Audit:
         lines = [self.verdict]
         for suspect in self.suspects[:N_SHOWN]:
             place = words.point(suspect.x, suspect.params)
-            lines.append(f"  {self.label(suspect.t)}: {suspect.y:.4g} at {place}")
-            lines += [f"    {each}" for each in self.against(suspect)]
+            lines += words.wrapped(f"{self.label(suspect.t)}: {suspect.y:.4g} at {place}", 2)
+            for each in self.against(suspect):
+                lines += words.wrapped(each, 4)
         if len(self.suspects) > N_SHOWN:
             lines.append(f"  and {len(self.suspects) - N_SHOWN} more, see suspects")
         naive, is_doubted = self.naive, self.naive.t in {suspect.t for suspect in self.suspects}
-        lines += [
-            str(self.recommendation),
+        lines += self.recommendation.lines()
+        for text in (
             f"best reading: {naive.y:.4g} at {words.point(naive.x, self.result.space.params(naive.x))}, "
             f"{self.label(naive.t)}{', which looks false' if is_doubted else ''}",
             SOLVER if self.proof is None else self.proof.words,
             self.price().sentence,
             *self.notes,
-        ]
+        ):
+            lines += words.wrapped(text)
         return "\n".join(lines)
 
     @property
