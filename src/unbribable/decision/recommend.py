@@ -244,7 +244,7 @@ class Recommendation:
         return self.lies.table(max(N_SHOWN, self.n_lies or 0))
 
     def allowing_for(self, n_lies: int) -> "Recommendation":
-        """The same with the interval for so many lies, or for as many as there must be if that is more."""
+        """The same with the interval for so many lies, or for as many as there must be at least."""
         if self.lies is None:
             return self
         n_lies = max(n_lies, self.lies.least)
@@ -312,8 +312,12 @@ class Recommendation:
         ends = f"worst case: {self.lower:.4g} to {self.upper:.4g}"
         if self.probability is None:
             return f"{ends}, not guaranteed: {why}"
+        return f"{ends} ({self._condition})"
+
+    @property
+    def _condition(self) -> str:
         wide = f"{WIDE}, " if self.is_wide else ""
-        return f"{ends} ({wide}with probability at least {self.probability:.4g} if {self.supposed})"
+        return f"{wide}with probability at least {self.probability:.4g} if {self.supposed}"
 
     @property
     def _worst_by_lies(self) -> str:
@@ -321,6 +325,8 @@ class Recommendation:
         assert self.n_lies is not None
         rows = {k: (lower, upper) for k, lower, upper in self.by_lies}
         shown = sorted({min(rows, default=0), 1, self.n_lies} & rows.keys())
+        if len(shown) < 2:
+            return f"worst case: {self.lower:.4g} to {self.upper:.4g} ({self._condition})"
         ends = ", ".join(f"{_lied(k)} {rows[k][0]:.4g} to {rows[k][1]:.4g}" for k in shown)
         premise = f" if {self.premise}" if self.premise else ""
         wide = f"{WIDE}, " if self.is_wide else ""

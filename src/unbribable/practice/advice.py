@@ -123,15 +123,13 @@ def overdrawn(engine: Engine, best: Recommendation) -> tuple[str, str]:
         much = f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the"
     else:
         n, allowed = _n_flagged(engine), _lies_allowed(engine)
-        much = f"{n} reading{' looks' if n == 1 else 's look'} false, more than the {allowed} that the"
-        if n > allowed:
-            told = f"more than the {allowed} of lies={engine.plan.lies:g}"
-            said = f"{n} reading{' looks' if n == 1 else 's look'} false, {told}: the worst case allows for {n}"
-            return (
-                said,
-                f"{much} certificate allows for: if they are lies, it does not hold; state a larger lies=.",
-            )
-        return "", ""
+        if n <= allowed:
+            return "", ""
+        much = f"{n} reading{' looks' if n == 1 else 's look'} false, more than the {allowed}"
+        return f"{much} of lies={engine.plan.lies:g}: the worst case allows for {n}", (
+            f"{much} that the certificate allows for: if they are lies, it does not hold; state a larger "
+            f"{word}=."
+        )
     if not is_more:
         return "", ""
     return f"{much} worst case allows for: {advice}", (

@@ -201,6 +201,29 @@ class Audit:
         """
         return None if self.proof is None else self.proof.total
 
+    @property
+    def least_lies(self) -> int:
+        """At least so many readings are lies, of any size, with the probability of the worst case."""
+        lies = self.recommendation.lies
+        assert lies is not None  # there are readings
+        return lies.least
+
+    def worst_case(self, n_lies: int) -> tuple[float, float] | None:
+        """What f can be at the recommended point if at most so many readings are lies.
+
+        None if the readings prove that there are more.
+        """
+        return self.recommendation.worst_case(n_lies)
+
+    @property
+    def by_lies(self) -> tuple[tuple[int, float, float], ...]:
+        """(n_lies, lower, upper): the worst case by the number of lies, from the least number on."""
+        return self.recommendation.by_lies
+
+    def lies_needed(self, value: float) -> int:
+        """So many readings at least must be lies if f is worse than value at the recommended point."""
+        return self.recommendation.lies_needed(value)
+
     def price(self, eps: float | None = None) -> Price:
         """How much lying it takes before another point can be better than the answer by more than eps.
 

@@ -72,8 +72,8 @@ class LeftOut:
         points: Of the readings, as the kernel sees them, (t, d).
         y: The readings, (t,).
         quality: Their noise_std over the assumed one, (t,).
-        number: Which of all readings that were taken each is, from 1, (t,); the last one where they have no
-            order. Those that are missing count, whyever they are: the noises of all are bounded.
+        number: Which of all readings that were taken each is, from 1, (t,); the last one where they have
+            no order. Those that are missing count, for whatever reason: the noises of all are bounded.
         assumptions: What the bounds rest on.
         energy_delta: With which the honest noises may exceed their energy.
         level_delta: With which one of them may exceed its level.
