@@ -353,6 +353,11 @@ def test_a_table_that_is_too_large_is_refused_with_the_rule_and_the_value(tmp_pa
         ub.audit(wide, [1, 2, 3], space={name: (0.0, 20.0) for name in wide})
     with pytest.raises(ValueError, match=columns):
         ub.audit([[cell + 0.1 * k for cell in row] for k, row in enumerate(every)], [1, 2, 3])
+    n, d = tables.MAX_CELLS // 50 + 1, 50
+    cells = f"must be at most {tables.MAX_CELLS}, got {n} times {d}; take a part"
+    many = {**{f"x{k}": [k, *[0.5] * (n - 1)] for k in range(d)}, "y": range(n)}
+    with pytest.raises(ValueError, match=cells):
+        read_table(many, target="y")
 
 
 def test_the_options_of_choices_count_too():

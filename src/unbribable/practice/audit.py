@@ -21,7 +21,7 @@ from unbribable.practice.plan import Settings, with_settings
 from unbribable.practice.proof import Proof, prove
 from unbribable.practice.result import Result, Trial, plain
 from unbribable.practice.study import Study
-from unbribable.practice.table import Table, check_coordinates, ranges, read_table
+from unbribable.practice.table import Table, check_size, ranges, read_table
 
 N_LEAST = 3
 """Readings that can be compared with each other, at least."""
@@ -88,7 +88,7 @@ def audit(
         is_selected = False
         table = read_table(points, y, space, target=target, ignore=ignore)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
-    check_coordinates(table.space.domain.d)
+    check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are told one by one
     study = Study(table.space, direction=direction or "maximize", seed=seed, **settings)
     for point, value in zip(table.points, table.y, strict=True):
@@ -125,7 +125,7 @@ class Audit:
                 f"an audit must have at least {N_LEAST} readings to compare, got {len(told)}"
             )
         _check_size(len(np.unique([reading.u for reading in told], axis=0)))
-        check_coordinates(result.space.domain.d)
+        check_size(len(told), result.space.domain.d)
         self.result = result
         self.table = table
         self.name = name

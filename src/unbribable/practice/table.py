@@ -20,8 +20,10 @@ MAX_ROWS = 10_000
 """Rows of a table, at most: an audit of so many takes about ten seconds."""
 
 MAX_COORDINATES = 100
-"""Parameters that an audit takes, at most; each option of a choice counts as one. 2000 points of 100
-parameters take half a minute."""
+"""Parameters that an audit takes, at most; each option of a choice counts as one."""
+
+MAX_CELLS = 200_000
+"""Rows times parameters, at most: an audit of so many takes half a minute to a minute."""
 
 _UNIT = re.compile(r"\s*[\[(].*[\])]\s*$")
 
@@ -167,20 +169,26 @@ def _guessed(columns: Sequence[Column], notes: list[str]) -> dict[str, tuple[Col
     if not found:
         why = notes[-1] if left_out else "There is no column beside the target."
         raise ValueError(f"a table must have a column that can be a parameter, got none. {why}")
-    check_coordinates(sum(dimension.width for _, dimension in found.values()))
+    n_rows = len(columns[0].cells)
+    check_size(n_rows, sum(dimension.width for _, dimension in found.values()))
     return found
 
 
-def check_coordinates(d: int) -> None:
-    """Refuse a space that is too large to be audited.
+def check_size(n: int, d: int) -> None:
+    """Refuse n rows of d coordinates if they are too many to be audited.
 
     Raises:
-        ValueError: It has more than `MAX_COORDINATES`.
+        ValueError: They are more than `MAX_COORDINATES` or `MAX_CELLS`.
     """
     if d > MAX_COORDINATES:
         raise ValueError(
             f"a table must have at most {MAX_COORDINATES} parameters, where a choice counts once for "
             f"each option, got {d}; ignore columns that matter little"
+        )
+    if n * d > MAX_CELLS:
+        raise ValueError(
+            f"rows times parameters of a table must be at most {MAX_CELLS}, got {n} times {d}; take a "
+            "part of the rows, or ignore columns that matter little"
         )
 
 
