@@ -156,8 +156,8 @@ class Column:
         n_empty = len(self.cells) - len(cells)
         return counted == sorted(counted) and counted[-1] - counted[0] < len(counted) + n_empty
 
-    def values(self, dimension: Dimension) -> list[Any]:
-        """The cells as values of a parameter, None where one is empty.
+    def values(self, name: str, dimension: Dimension) -> list[Any]:
+        """The cells as values of a parameter of this name, None where one is empty.
 
         Raises:
             TypeError, ValueError: A cell is none; the message says where.
@@ -172,7 +172,7 @@ class Column:
             if isinstance(dimension, Real) and type(cell) is int:
                 value = float(cell)
             try:
-                _ = value is None or dimension.place(repr(self.name), value)
+                _ = value is None or dimension.place(repr(name), value)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{label}: {error}") from None
             found.append(value)

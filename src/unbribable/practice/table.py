@@ -114,7 +114,7 @@ def read_table(
         parameters = _guessed(every, notes)
     else:
         parameters = _chosen(columns, labels, given, notes)
-    values = {name: column.values(dimension) for name, (column, dimension) in parameters.items()}
+    values = {name: column.values(name, dimension) for name, (column, dimension) in parameters.items()}
     for name, cells in values.items():
         empty = [label for label, cell in zip(labels, cells, strict=True) if cell is None]
         if empty:
