@@ -22,7 +22,7 @@ from unbribable.practice.plan import Settings, with_settings
 from unbribable.practice.proof import Proof, prove
 from unbribable.practice.result import Result, Trial, plain
 from unbribable.practice.study import Study
-from unbribable.practice.table import Table, ranges, read_table
+from unbribable.practice.table import Table, check_size, ranges, read_table
 from unbribable.say.counting import Counting
 from unbribable.say.reasons import evidence
 
@@ -92,6 +92,7 @@ def audit(
         is_selected = False
         table = read_table(points, y, space, target=target, ignore=ignore)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
+    check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are learned
     study = Study(table.space, direction=direction or "maximize", seed=seed, **settings)
     study._log.take(study._rows(zip(table.points, table.y, strict=True)))
@@ -127,6 +128,7 @@ class Audit:
                 f"an audit must have at least {N_LEAST} readings to compare, got {len(told)}"
             )
         _check_size(len(np.unique([reading.u for reading in told], axis=0)))
+        check_size(len(told), result.space.domain.d)
         self.result = result
         self.table = table
         self.name = name
