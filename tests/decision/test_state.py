@@ -151,9 +151,9 @@ def test_a_restored_run_equals_the_saved_one_at_once(name: str) -> None:
         algorithm.recommend()
     resumed = make(name).restore(algorithm.state())
     assert_same(resumed, algorithm)
-    rules = ("lcb", "paper") if ALGORITHMS[name].trusted != () else ("lcb",)
-    for rule in rules:
-        one, other = resumed.recommend(rule=rule), algorithm.recommend(rule=rule)
+    choices = ("lcb", "paper") if ALGORITHMS[name].trusted != () else ("lcb",)
+    for choice in choices:
+        one, other = resumed.recommend(rule=choice), algorithm.recommend(rule=choice)
         assert (one.index, one.lower, one.upper, one.regret_bound) == (
             other.index,
             other.lower,

@@ -106,6 +106,12 @@ class LeftOut:
         self.probability = 1.0 - assumptions.delta
         self._certain: dict[int, tuple[int, ...] | None] = {}
 
+    def is_same(self, other: "LeftOut") -> bool:
+        """Whether the other one holds the same readings, and assumes the same."""
+        rows = ("_points", "_y", "_quality", "_levels")
+        are_same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in rows)
+        return are_same and (self._assumptions, self._energy) == (other._assumptions, other._energy)
+
     def certain(self, k: int) -> tuple[int, ...] | None:
         """The readings that are lies if at most k are, by their place; None: there must be more than k.
 
