@@ -228,8 +228,8 @@ class Quorum:
 
     def _conclude_if_complete(self) -> None:
         """Conclude, if every round up to the last one told is told or was retracted."""
-        known = {one.t for one in self.told} | self.retracted
-        self.is_behind = known < set(range(1, max(known) + 1))
+        told = {one.t for one in self.told}
+        self.is_behind = not set(range(1, max(told) + 1)) <= told | self.retracted
         if not self.is_behind:
             for hand in self.hands:
                 hand.settle()
@@ -238,7 +238,8 @@ class Quorum:
     def _conclude(self) -> None:
         s, k = self.setting, self.setting.n_lies
         self._intersect(
-            kth([hand.ucb_bar for hand in self.hands], k), -kth([-hand.lcb_bar for hand in self.hands], k)
+            kth([hand.ucb_bar for hand in self.hands], k),
+            -kth([-hand.lcb_bar for hand in self.hands], k),
         )
         if self._is_crossed():
             return
@@ -309,9 +310,7 @@ class Quorum:
             lowers.append(lower)
         self._tighten(kth(uppers, left), -kth([-lower for lower in lowers], left))
         if len(clean) > left:
-            self._tighten(
-                kth([uppers[g] for g in clean], left), -kth([-lowers[g] for g in clean], left)
-            )
+            self._tighten(kth([uppers[g] for g in clean], left), -kth([-lowers[g] for g in clean], left))
 
     def _by_all(self, allowed: list[tuple[float, float]]) -> None:
         """17c: one posterior of all readings; of those not found the k - F worst may be lies."""
@@ -335,6 +334,18 @@ class Quorum:
         """All readings, as they were told."""
         s = self.setting
         return honest(s, self.told, s.delta / 4, "paper" if s.noise == "paper" else "tight")[0]
+
+    def left_out(self) -> "LeftOut":
+        """Every few of the readings left out in turn: two events with a quarter of delta each."""
+        s, told = self.setting, self.told
+        return LeftOut(
+            s,
+            [one.index for one in told],
+            [one.y for one in told],
+            [one.quality for one in told],
+            energy(s.noise_std, max(one.t for one in told), s.delta / 4),
+            [s.level(one.t, one.quality) for one in told],
+        )
 
     # --- playing ---
 
@@ -436,9 +447,7 @@ class LeftOut:
         """The readings in every set of k that no radius refutes; None: there is no such set."""
         if k >= self.n:
             return set()
-        left = [
-            set(S) for S in combinations(range(self.n), k) if self.rest(S).ellipsoids() is not None
-        ]
+        left = [set(S) for S in combinations(range(self.n), k) if self.rest(S).ellipsoids() is not None]
         return set.intersection(*left) if left else None
 
     def interval(self, x: int, k: int, ignored: tuple[int, ...] = ()) -> tuple[float, float] | None:
