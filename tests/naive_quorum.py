@@ -22,7 +22,7 @@ THETAS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 
 
 class Told(NamedTuple):
-    """A raw reading: the round, the candidate, the value, its noise_std over the assumed one, who got it."""
+    """A raw reading: round, candidate, value, its noise_std over the assumed one, who got it."""
 
     t: int
     index: int
@@ -95,7 +95,7 @@ def solve(K: np.ndarray, index: list[int], y: list[float], eta: np.ndarray) -> S
 
 
 def energy_bounds(s: Setting, readings: list[Told], delta: float) -> tuple[np.ndarray, np.ndarray]:
-    """Upper and lower bounds by 17b, the best over the fictitious noises; a drift of 1e-6 is allowed for."""
+    """Upper and lower bounds by 17b, the best over the fictitious noises; a drift is allowed for."""
     limit, uppers, lowers = energy(s.noise_std, len(readings), delta), [], []
     quality2 = np.array([one.quality**2 for one in readings])
     for eta in s.etas:
@@ -415,7 +415,7 @@ class LeftOut:
         return replace(self, index=index, y=y, quality=quality, levels=levels)
 
     def ellipsoids(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """What they say of f at every candidate if none of them is a lie; None where a radius says one is."""
+        """What they say of f if none is a lie, upper and lower; None where a radius says one is."""
         s, uppers, lowers = self.setting, [], []
         k_max = np.diag(s.K)
         for eta in s.etas:
@@ -429,7 +429,7 @@ class LeftOut:
         return np.min(uppers, axis=0), np.max(lowers, axis=0)
 
     def without(self, S: tuple[int, ...], ignored: tuple[int, ...] = ()) -> tuple | None:
-        """The bounds without S; None if S is refuted. Points of the readings ignored are not looked at."""
+        """The bounds without S; None if S is refuted, points of readings ignored not looked at."""
         s, rest = self.setting, self.rest(S)
         found = rest.ellipsoids()
         if found is None:

@@ -309,7 +309,10 @@ def test_bound_gives_gain_widths_budgets_and_regret():
     assert data["widths"]["noise (tight)"] < data["widths"]["noise (paper)"]
     assert [(row["theorem"], row["widths"]) for row in data["regret"]] == [
         (theorem, widths)
-        for theorem in ("Theorem 5", *["Theorem 9"] * 4, *["Theorem 10"] * 3, "Ladder", "Ladder")
+        for theorem in (
+            *("Theorem 5", *["Theorem 9"] * 4, *["Theorem 10"] * 3),
+            *("Ladder", "Ladder", "Quorum", "Quorum"),
+        )
         for widths in ("paper", "default")
     ]
     for row in data["regret"]:
@@ -337,6 +340,26 @@ def test_bound_of_the_default_widths_is_above_the_papers_where_they_are_wider():
         assert found["default"] > found["paper"]
 
 
+def test_bound_counts_lies():
+    """More of them cost more, where somebody lies most; their total does nothing."""
+    words = ["--rounds", "2000", "--points", "3", "--kernel", "linear", "--lengthscale", "1", "--json"]
+    found = {
+        (lies, total): {
+            (row["learner"], row["widths"]): row["theorem_says"]
+            for row in plain(call("bound", *words, "--lies", lies, "--corruption", total))["regret"]
+            if row["theorem"] == "Quorum"
+        }
+        for lies, total in ((2, 5), (2, 50), (4, 5))
+    }
+    assert found[2, 5] == found[2, 50]
+    for widths in ("paper", "default"):
+        two = found[2, 5]["QuorumGPUCB, n_lies=2", widths]
+        clean = found[2, 5]["QuorumGPUCB, n_lies=2, nobody lies", widths]
+        assert two == pytest.approx(3.0 * clean)
+        assert two < found[4, 5]["QuorumGPUCB, n_lies=4", widths]
+    assert call("bound", "--lies", "-1").exit_code == 2
+
+
 def test_bound_says_which_widths_a_number_is_for():
     result = call("bound", "--rounds", "50", "--points", "5", "--gap", "0.5")
     assert "(paper widths), " in result.stdout
@@ -354,7 +377,7 @@ def test_bound_prints_tables_for_every_kernel(kernel):
 
 def test_bound_with_uncapped_lies_leaves_out_what_does_not_hold():
     data = plain(call("bound", "--cap", "inf", "--rounds", "50", "--points", "5", "--json"))
-    assert {row["theorem"] for row in data["regret"]} == {"Theorem 5"}
+    assert {row["theorem"] for row in data["regret"]} == {"Theorem 5", "Quorum"}
     assert data["budgets"] == []
 
 

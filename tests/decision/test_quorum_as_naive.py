@@ -109,7 +109,7 @@ class Pair:
         self.trace.events |= {"ruled-out"} if np.isneginf(scores).any() else set()
 
     def told(self, t: int, index: int) -> tuple[float, float | None, float]:
-        """What is told in round t: the value, the noise_std of its own, and that over the assumed one."""
+        """Of round t: the value, the noise_std of its own if any, and that over the assumed one."""
         quality = float(self.rng.choice([0.5, 1.0, 2.0])) if self.case.own_noise else 1.0
         std = self.case.noise_std * quality
         y = float(self.f[index] + std * self.rng.standard_normal())
