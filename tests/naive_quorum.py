@@ -456,7 +456,12 @@ class LeftOut:
         if k >= self.n:
             return -s.B0, s.B0
         sets = [S for S in combinations(range(self.n), k) if set(ignored) <= set(S)]
-        found = [bounds for S in sets if (bounds := self.without(S, ignored)) is not None]
+        possible = [bounds for S in sets if (bounds := self.without(S, ignored)) is not None]
+        found = [  # those that leave f a value at x, too
+            (upper, lower)
+            for upper, lower in possible
+            if max(lower[x], -s.B0) <= min(upper[x], s.B0) + s.tolerance
+        ]
         if not found:
             return None
         upper, lower = max(one[0][x] for one in found), min(one[1][x] for one in found)

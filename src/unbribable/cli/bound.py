@@ -77,7 +77,8 @@ def bounds(
 ) -> dict[str, Any]:
     """Information gain, widths, budgets of the instances and regret bounds, as plain data.
 
-    Where lies are counted they are n_lies of any size; elsewhere they total at most C. Widths are for the given lam; the regret theorems are for lam = 1.
+    Where lies are counted they are n_lies of any size; elsewhere they total at most C.
+    Widths are for the given lam; the regret theorems are for lam = 1.
     """
     gamma = MaxInformationGain(assumptions.kernel, X, assumptions.lam)
     unit = replace(assumptions, lam=1.0)
