@@ -222,6 +222,8 @@ class Recommendation:
     """What the readings say of f(x) by the number of lies; None where there is no reading."""
     n_lies: int | None = None
     """The number of lies that `lower` and `upper` allow for, where lies are counted."""
+    premise: str = ""
+    """What they suppose besides that, in a short clause."""
 
     def worst_case(self, n_lies: int) -> tuple[float, float] | None:
         """What f(x) can be if at most so many readings are lies, of any size.
@@ -240,6 +242,29 @@ class Recommendation:
         if self.lies is None:
             return ()
         return self.lies.table(max(N_SHOWN, self.n_lies or 0))
+
+    def allowing_for(self, n_lies: int) -> "Recommendation":
+        """The same with the interval for so many lies, or for as many as there must be at least."""
+        if self.lies is None:
+            return self
+        n_lies = max(n_lies, self.lies.least)
+        found = self.lies.interval(n_lies)
+        if found is None:
+            return self
+        which = "is a lie" if n_lies == 1 else "are lies"
+        supposed = f"at most {n_lies} of the {self.lies.n_readings} readings {which}"
+        if not n_lies:
+            supposed = "no reading is a lie"
+        probability = self.lies.probability
+        return replace(
+            self,
+            lower=found[0],
+            upper=found[1],
+            n_lies=n_lies,
+            supposed=supposed,
+            probability=probability,
+            reason="",
+        )
 
     def lies_needed(self, value: float) -> int:
         """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
@@ -282,11 +307,34 @@ class Recommendation:
         why = self.reason or "nothing is guaranteed"
         if self.lower is None:
             return f"worst case: none, {why}"
+        if self.n_lies is not None and self.lies is not None and self.probability is not None:
+            return self._worst_by_lies
         ends = f"worst case: {self.lower:.4g} to {self.upper:.4g}"
         if self.probability is None:
             return f"{ends}, not guaranteed: {why}"
+        return f"{ends} ({self._condition})"
+
+    @property
+    def _condition(self) -> str:
         wide = f"{WIDE}, " if self.is_wide else ""
-        return f"{ends} ({wide}with probability at least {self.probability:.4g} if {self.supposed})"
+        return f"{wide}with probability at least {self.probability:.4g} if {self.supposed}"
+
+    @property
+    def _worst_by_lies(self) -> str:
+        """By the number of lies: the least that there can be, one, and as many as are allowed for."""
+        assert self.n_lies is not None
+        rows = {k: (lower, upper) for k, lower, upper in self.by_lies}
+        shown = sorted({min(rows, default=0), 1, self.n_lies} & rows.keys())
+        if len(shown) < 2:
+            return f"worst case: {self.lower:.4g} to {self.upper:.4g} ({self._condition})"
+        ends = ", ".join(f"{_lied(k)} {rows[k][0]:.4g} to {rows[k][1]:.4g}" for k in shown)
+        premise = f" if {self.premise}" if self.premise else ""
+        wide = f"{WIDE}, " if self.is_wide else ""
+        return f"worst case: {ends} ({wide}with probability at least {self.probability:.4g}{premise})"
+
+
+def _lied(k: int) -> str:
+    return "nobody lied" if not k else f"{k} lie{'s' * (k > 1)}"
 
 
 N_SHOWN = 3
@@ -429,9 +477,10 @@ def recommendation(
     certificate = None if void else units.scale * bounds.simple_regret(i)
     is_refuted = guarantee.is_refuted or bounds.is_refuted
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
-    n_lies = guarantee.lies.n_lies if isinstance(guarantee.lies, CountedLies) else None
-    if n_lies is not None and lies is not None and lower is not None and upper is not None:
-        found = lies.interval(n_lies)
+    n_lies = None if guarantee.lies is None else guarantee.lies.n_lies
+    if isinstance(guarantee.lies, CountedLies) and lies is not None and lower is not None:
+        assert upper is not None
+        found = lies.interval(guarantee.lies.n_lies)  # one event with the bounds
         if found is not None:
             lower, upper = max(lower, found[0]), min(upper, found[1])
         if certificate is not None:

@@ -54,14 +54,18 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         if x is None:
             return None
     best = certified(algorithm, units=units, x=x)
+    is_stated = best.regret_bound is not None
+    if engine.plan.lies is not None and is_stated:
+        best = best.allowing_for(max(_lies_allowed(current), _n_flagged(current)))
     u = algorithm.candidates.coordinates[best.index]
     best = expected(best, current.estimate(), u, current.fit().likely.units)
     words = [HEURISTIC, best.guarantee] if is_scouted else [best.guarantee]
     supposed = best.supposed
     if engine.plan.fitted:
         supposed += ", and the fitted model is right"
+    premise = "the fitted model is right" if engine.plan.fitted else ""
     remarks: list[str] = []
-    if best.regret_bound is not None:
+    if is_stated:
         short, whole = overdrawn(current, best)
         words += [clipped(current), whole]
         words += [origin(engine.plan)] if engine.plan.fitted else []
@@ -70,6 +74,7 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         best,
         rule="scout" if is_scouted else best.rule,
         supposed=supposed,
+        premise=premise,
         remarks=tuple(filter(None, remarks)),
         guarantee=" ".join(filter(None, words)),
     )
@@ -117,9 +122,14 @@ def overdrawn(engine: Engine, best: Recommendation) -> tuple[str, str]:
         is_more, advice = off > C, f"raise {word}="
         much = f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the"
     else:
-        n, allowed = len(doubt(engine, flagged_only=True)), _lies_allowed(engine)
-        is_more, advice = n > allowed, f"state lies={n}"
-        much = f"{n} reading{' looks' if n == 1 else 's look'} false, more than the {allowed} that the"
+        n, allowed = _n_flagged(engine), _lies_allowed(engine)
+        if n <= allowed:
+            return "", ""
+        much = f"{n} reading{' looks' if n == 1 else 's look'} false, more than the {allowed}"
+        return f"{much} of lies={engine.plan.lies:g}: the worst case allows for {n}", (
+            f"{much} that the certificate allows for: if they are lies, it does not hold; state a larger "
+            f"{word}=."
+        )
     if not is_more:
         return "", ""
     return f"{much} worst case allows for: {advice}", (
@@ -132,11 +142,16 @@ def growing(engine: Engine) -> str:
     share = engine.plan.lies
     if not isinstance(share, float):
         return ""
-    n_flagged = len(doubt(engine, flagged_only=True)) if len(engine.told) <= N_DOUBTED else 0
+    n_flagged = _n_flagged(engine)
     return (
         f"More rounds hardly narrow this while {100.0 * share:.3g} % of all readings may be lies; state "
         f"a number (lies={max(_lies_allowed(engine), n_flagged)}), and they do."
     )
+
+
+def _n_flagged(engine: Engine) -> int:
+    """How many readings look false; 0 beyond N_DOUBTED readings."""
+    return len(doubt(engine, flagged_only=True)) if len(engine.told) <= N_DOUBTED else 0
 
 
 def _lies_allowed(engine: Engine) -> int:

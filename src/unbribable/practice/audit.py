@@ -22,7 +22,7 @@ from unbribable.practice.plan import Settings, with_settings
 from unbribable.practice.proof import Proof, prove
 from unbribable.practice.result import Result, Trial, plain
 from unbribable.practice.study import Study
-from unbribable.practice.table import Table, ranges, read_table
+from unbribable.practice.table import Table, check_size, ranges, read_table
 from unbribable.say.counting import Counting
 from unbribable.say.reasons import evidence
 
@@ -92,6 +92,7 @@ def audit(
         is_selected = False
         table = read_table(points, y, space, target=target, ignore=ignore)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
+    check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are learned
     study = Study(table.space, direction=direction or "maximize", seed=seed, **settings)
     study._log.take(study._rows(zip(table.points, table.y, strict=True)))
@@ -127,6 +128,7 @@ class Audit:
                 f"an audit must have at least {N_LEAST} readings to compare, got {len(told)}"
             )
         _check_size(len(np.unique([reading.u for reading in told], axis=0)))
+        check_size(len(told), result.space.domain.d)
         self.result = result
         self.table = table
         self.name = name
@@ -200,6 +202,29 @@ class Audit:
         math.inf if no lies explain the readings: then an assumption is false.
         """
         return None if self.proof is None else self.proof.total
+
+    @property
+    def least_lies(self) -> int:
+        """At least so many readings are lies, of any size, with the probability of the worst case."""
+        lies = self.recommendation.lies
+        assert lies is not None  # there are readings
+        return lies.least
+
+    def worst_case(self, n_lies: int) -> tuple[float, float] | None:
+        """What f can be at the recommended point if at most so many readings are lies.
+
+        None if the readings prove that there are more.
+        """
+        return self.recommendation.worst_case(n_lies)
+
+    @property
+    def by_lies(self) -> tuple[tuple[int, float, float], ...]:
+        """(n_lies, lower, upper): the worst case by the number of lies, from the least number on."""
+        return self.recommendation.by_lies
+
+    def lies_needed(self, value: float) -> int:
+        """So many readings at least must be lies if f is worse than value at the recommended point."""
+        return self.recommendation.lies_needed(value)
 
     def price(self, eps: float | None = None) -> Price:
         """How much lying it takes before another point can be better than the answer by more than eps.

@@ -157,6 +157,23 @@ class Result:
         """f(x) is at most that, where guaranteed; None if the readings contradict the assumptions."""
         return None if self.recommendation is None else self.recommendation.upper
 
+    def worst_case(self, n_lies: int) -> tuple[float, float] | None:
+        """What f(x) can be if at most so many readings are lies, of any size.
+
+        None if the readings prove that there are more, and without a reading. All numbers of lies hold
+        together, with the same probability.
+        """
+        return None if self.recommendation is None else self.recommendation.worst_case(n_lies)
+
+    @property
+    def by_lies(self) -> tuple[tuple[int, float, float], ...]:
+        """(n_lies, lower, upper): the worst case by the number of lies, from the least number on."""
+        return () if self.recommendation is None else self.recommendation.by_lies
+
+    def lies_needed(self, value: float) -> int:
+        """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
+        return 0 if self.recommendation is None else self.recommendation.lies_needed(value)
+
     @property
     def regret_bound(self) -> float | None:
         """Certificate: the best candidate is better than x by at most that; None: no guarantee."""
