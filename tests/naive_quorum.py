@@ -444,10 +444,16 @@ class LeftOut:
         return found
 
     def certain(self, k: int) -> set[int] | None:
-        """The readings in every set of k that no radius refutes; None: there is no such set."""
+        """Beyond B0 + r_i, or in every set of k that no radius refutes; None: there is no such set."""
+        s = self.setting
+        gross = {i for i in range(self.n) if abs(self.y[i]) > s.B0 + self.levels[i] + s.tolerance}
         if k >= self.n:
-            return set()
-        left = [set(S) for S in combinations(range(self.n), k) if self.rest(S).ellipsoids() is not None]
+            return gross
+        left = [
+            set(S)
+            for S in combinations(range(self.n), k)
+            if gross <= set(S) and self.rest(S).ellipsoids() is not None
+        ]
         return set.intersection(*left) if left else None
 
     def interval(self, x: int, k: int, ignored: tuple[int, ...] = ()) -> tuple[float, float] | None:
