@@ -25,10 +25,7 @@ from unbribable.model.domain import Grid
 from unbribable.model.elsewhere import Elsewhere
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.budgets import Budget, n_hands, quorum_shares
-
-KAPPA = 3.0
-"""A hand gets a reading only if its sd there is at least the largest one's over this."""
+from unbribable.theory.budgets import KAPPA, Budget, n_hands, quorum_shares
 
 
 class Quorum(Policy):
