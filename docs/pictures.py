@@ -13,12 +13,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from playwright.sync_api import Page, sync_playwright
 
 import unbribable as ub
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from playwright.sync_api import Page
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH = 1180
@@ -36,12 +39,26 @@ def served(*words: str) -> Iterator[str]:
         server.send_signal(signal.SIGINT)
 
 
-def history() -> None:
-    """README's first example as a figure: its first Python block is run."""
+def example() -> ub.Result:
+    """README's first example: its first Python block is run."""
     readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     exec(readme.split("```python\n", 1)[1].split("```", 1)[0], names)
-    ub.plot_history(names["result"]).savefig(IMAGES / "history.png", dpi=150)
+    result: ub.Result = names["result"]
+    return result
+
+
+def legend(figure: "Figure") -> str:
+    """What stands in the legend of a figure, in one line."""
+    (found,) = figure.legends
+    said = [text.get_text() for text in (*found.get_texts(), found.get_title())]
+    return " ".join("; ".join(said).split())
+
+
+def history() -> None:
+    """README's first example as a figure, with its legend as text in the file."""
+    figure = ub.plot_history(example())
+    figure.savefig(IMAGES / "history.png", dpi=150, metadata={"Description": legend(figure)})
 
 
 def study(path: Path) -> None:
@@ -67,7 +84,7 @@ def table(path: Path) -> None:
     path.write_text("\n".join(lines))
 
 
-def game(page: Page, address: str) -> None:
+def game(page: "Page", address: str) -> None:
     """Round 13, and a lie about to be told."""
     page.goto(f"{address}&seed=1&threat=weak&budget=2&rounds=40&moves=h12")
     handle = page.locator('[data-seat="2-0"]')
@@ -77,19 +94,19 @@ def game(page: Page, address: str) -> None:
     page.evaluate("window.scrollTo(0, 290)")
 
 
-def verdict(page: Page, address: str) -> None:
+def verdict(page: "Page", address: str) -> None:
     """The end of the same game."""
     page.goto(f"{address}&seed=1&threat=weak&budget=2&rounds=40&moves=h40")
     page.locator("#verdict").wait_for()
     page.evaluate("window.scrollTo(0, 250)")
 
 
-def watched(page: Page, address: str) -> None:
+def watched(page: "Page", address: str) -> None:
     page.goto(address)
     page.locator("#robust").wait_for(timeout=120_000)
 
 
-def audited(page: Page, address: str) -> None:
+def audited(page: "Page", address: str) -> None:
     page.goto(address)
     page.get_by_role("button", name="Audit").click()
     page.locator("#audit").wait_for(timeout=120_000)
@@ -99,6 +116,8 @@ def audited(page: Page, address: str) -> None:
 
 def main() -> None:
     """Take all pictures."""
+    from playwright.sync_api import sync_playwright
+
     history()
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

@@ -1,14 +1,18 @@
 """`unbribable audit`: a CSV file in; a verdict, JSON or a page out."""
 
 import json
+import unicodedata
 
 import pytest
 
 pytest.importorskip("typer")
 
+from rich.console import Console
 from typer.testing import CliRunner
 
 from practice.experiments import furnace, write
+from printed import unwrapped
+from unbribable.cli import show
 from unbribable.cli.main import app
 
 
@@ -48,7 +52,63 @@ def test_people_read_the_summary_and_options_reach_the_audit(data):
 
 def test_the_number_of_lies_reaches_the_audit(data):
     result = call(data, "--target", "yield", "--lies", 7)
-    assert "if at most 7 of the first 50 readings are lies" in result.stdout
+    assert "if at most 7 of the first 50 readings are lies" in unwrapped(result.stdout)
+
+
+def test_a_wrong_cell_and_a_run_number_that_is_there_twice(tmp_path):
+    rows = ["run,temp,yield", "1,400,1.5", "2,410,1.6", "2,410,1.6", "3,420,abc", "4,430,1.2"]
+    (tmp_path / "runs.csv").write_text("\n".join(rows), encoding="utf-8")
+    result = call(tmp_path / "runs.csv", "--target", "yield")
+    assert (result.exit_code, "got 'abc' in line 5;" in result.stderr) == (2, True)
+    (tmp_path / "runs.csv").write_text("\n".join(rows).replace("abc", "1.3"), encoding="utf-8")
+    result = call(tmp_path / "runs.csv", "--target", "yield")
+    assert "use temp=410\n" in result.stdout
+    assert "'run' only counts the rows" in result.stdout
+
+
+def test_what_a_terminal_obeys_is_shown_and_does_not_reach_it(tmp_path):
+    evil = "\x1b[31mgas\x1b]0;title\x07\x9b2J\r\x7f"
+    rows = [f'temp,"{evil}",yield,"n{evil}"']
+    rows += [f'{300 + 7 * k},"{evil if k % 2 else "argon"}",{k % 5},1' for k in range(12)]
+    (tmp_path / "evil.csv").write_text("\n".join(rows), encoding="utf-8", newline="")
+    answers = [
+        call(tmp_path / "evil.csv", "--target", "yield"),
+        call(tmp_path / "evil.csv", "--target", "yield", "--json"),
+        call(tmp_path / "evil.csv", "--target", "nothing"),
+    ]
+    assert [answer.exit_code for answer in answers] == [0, 0, 2]
+    for answer in answers:
+        told = answer.stdout + answer.stderr
+        assert not [found for found in told if unicodedata.category(found) == "Cc" and found != "\n"]
+        assert "[31mgas" in told
+    assert "\\u001b[31mgas\\u001b]0;title\\u0007\\u009b2J" in answers[0].stdout
+    assert evil in json.loads(answers[1].stdout)["x"]
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_tables_and_notes_of_every_command_go_the_same_way(is_terminal, monkeypatch, capsys):
+    monkeypatch.setattr(Console, "is_terminal", is_terminal)
+    show.say(show.table("\x1b]0;a\x07", [{"na\x1bme": "ce\x9bll", "value": 1.5}]))
+    show.say("file \udcff", is_note=True)
+    told = capsys.readouterr()
+    assert "\\u001b" in told.out
+    assert "ce\\u009bll" in told.out
+    assert "\x1b" not in told.out
+    assert told.err == "file \\udcff\n"
+
+
+def test_a_table_without_an_end_is_refused_at_once(tmp_path):
+    path = tmp_path / "large.csv"
+    path.write_text("a,y\n" + "1,2\n" * 40_000, encoding="utf-8")
+    result = call(path, "--target", "y")
+    assert "must have at most 10000 rows, got 40000" in result.stderr
+    names = [f"x{k}" for k in range(1500)]
+    rows = [",".join([*names, "y"]), *(",".join([f"0.{k}"] * 1501) for k in range(1, 4))]
+    path.write_text("\n".join(rows), encoding="utf-8")
+    result = call(path, "--target", "y")
+    assert result.exit_code == 2
+    assert "must have at most 100 parameters" in result.stderr
+    assert "got 1500; ignore columns" in result.stderr
 
 
 BAD = {

@@ -15,6 +15,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
+from printed import unwrapped
 from told import reading_of
 from unbribable.decision.conditions import (
     Blind,
@@ -27,6 +28,7 @@ from unbribable.decision.conditions import (
     refutation,
     under,
 )
+from unbribable.say.reasons import evidence
 
 X = np.linspace(0.0, 1.0, 8)[:, None]
 KERNEL = ub.SquaredExponential(0.3)
@@ -126,7 +128,7 @@ def price_of(situation: str, more: float) -> str:
 
 def certain_lie(situation: str) -> str:
     (found,) = [each for each in played(situation, "robust", one_lie).suspects() if each.is_certain]
-    return "; ".join(found.evidence)
+    return "; ".join(evidence(found))
 
 
 SENTENCES: dict[str, Callable[[str], str]] = {
@@ -167,7 +169,7 @@ WAITING = ("certificate", "bounds", "regret", "more corruption than")
 @pytest.mark.parametrize("situation", SITUATIONS)
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_every_sentence_says_what_it_supposes(sentence: str, situation: str) -> None:
-    words = SENTENCES[sentence](situation)
+    words = unwrapped(SENTENCES[sentence](situation))
     assert (LOST in words) == (situation == "lost")
     assert ("missing" in words) == (situation == "lost")
     is_price = sentence.startswith("price")
@@ -241,8 +243,11 @@ def test_a_summary_says_what_a_detection_supposes(n_lost: int) -> None:
     assert run.detected is not None
     assert run.refuted is None
     said = f"Corruption was detected in round {run.detected}. Without any that happens with probability"
-    (line,) = [line for line in run.summary().splitlines() if line.startswith(said)]
+    (line,) = [line for line in run.guarantee.splitlines() if line.startswith(said)]
     assert (LOST in line) == (n_lost == 3)
+    short = f"corruption detected in round {run.detected}, if what is assumed is right"
+    assert short in run.summary()
+    assert "no reading is kept or dropped because of its value" in run.assumptions
 
 
 @pytest.mark.parametrize("n_lost", [0, 3])
@@ -256,7 +261,7 @@ def test_an_audit_says_what_its_proof_supposes(n_lost: int) -> None:
     audit = ub.audit(x[:, None], y, GRID, assumptions=assumed, corruption=2.5)
     assert audit.proof is not None
     assert audit.least_corruption > 0.0
-    for words in (audit.proof.words, str(audit), audit.to_html(), audit.price(2.0).sentence):
+    for words in (audit.proof.words, unwrapped(str(audit)), audit.to_html(), audit.price(2.0).sentence):
         assert (LOST in words) == (n_lost == 3)
         assert ("missing reading" in words) == (n_lost == 3)
     assert f"if what is assumed is right{f' and {LOST}' * (n_lost == 3)})." in audit.proof.words
@@ -372,7 +377,7 @@ def test_where_readings_are_missing_because_of_their_values_nobody_is_accused() 
     ladder = played("plain", "ladder", too_high)
     ladder.lose(N_ROUNDS + 1, because_of_value=True)
     (void, note) = ladder.summary()["notes"]
-    assert void.startswith("No guarantee: 1 round was cut short")
+    assert void.startswith("No guarantee: 1 reading is missing because of its value")
     assert "nothing is proven" in note
     assert "more than" not in note
     fast_slow = played("plain", "fast-slow", told_to_fast(2), C=2.0)

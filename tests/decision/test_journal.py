@@ -10,6 +10,7 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS, algorithms
 from told import reading_of
+from unbribable.say.reasons import evidence
 
 X = np.linspace(0.0, 1.0, 20)[:, None]
 GRID = ub.Grid(X)
@@ -132,7 +133,8 @@ def test_a_reading_lost_because_of_its_value_voids_everything_unless_it_is_taken
     assert best.regret_bound is best.probability is certificate.value is None
     assert (
         best.guarantee
-        == "No guarantee: 1 round was cut short because of the value, as a pruned trial is."
+        == "No guarantee: 1 reading is missing because of its value, as with pruned trials and "
+        "infinite values."
     )
     algorithm.lose(2, because_of_value=False)
     assert algorithm.recommend().regret_bound is not None
@@ -165,11 +167,11 @@ def test_a_certain_lie_says_what_it_supposes_about_missing_readings() -> None:
         algorithm.tell(x=X[10], y=truth(X[10]) - 0.6 * (k == 20))
     suspect = algorithm.suspects()[0]
     assert (suspect.t, suspect.is_certain) == (21, True)
-    assert not any("missing" in words for words in suspect.evidence)
+    assert not any("missing" in words for words in evidence(suspect))
     algorithm.lose(41)
     suspect = algorithm.suspects()[0]
     assert suspect.is_certain
-    assert "and if the one missing reading" in suspect.evidence[-1]
+    assert "and if the one missing reading" in evidence(suspect)[-1]
     algorithm.lose(41, because_of_value=True)
     assert not algorithm.suspects()[0].is_certain
 

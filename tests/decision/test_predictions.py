@@ -1,10 +1,21 @@
 """Who is believed: lies do not accuse the honest, nor speak for each other, however they are told."""
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.decision.predictions import FLAG_AT, judged, judgement, model_of, told_alike
+from unbribable.decision.predictions import (
+    FLAG_AT,
+    is_stuck,
+    judged,
+    judgement,
+    model_of,
+    step_of,
+    told_alike,
+)
 
 KERNEL = ub.Matern(2.5, 0.2)
 NOISE = 0.05
@@ -79,6 +90,90 @@ def test_equal_readings_count_only_where_noise_would_make_them_differ() -> None:
     np.testing.assert_array_equal(told_alike(one_lie, y), none)
     few_values = np.array([1.0, 1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     np.testing.assert_array_equal(told_alike(np.arange(8), few_values), none)
+
+
+def named(points: np.ndarray, y: np.ndarray, assumed: ub.Assumptions = ASSUMED) -> set[int]:
+    """The readings flagged where equal values may be evidence by themselves."""
+    model = model_of(points, y, np.full(len(y), assumed.noise_std), assumed)
+    return set(np.flatnonzero(judged(model, np.arange(len(y)), math.inf).is_flagged).tolist())
+
+
+def dispersed(seed: int, n: int = 40, d: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    """Points far apart, and a smooth function of theirs between -1 and 1 with noise."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, d))
+    return points, np.sin(2.0 * points.sum(axis=1)) + NOISE * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("value", [-3.0, 0.2, 1.0])
+def test_a_value_equal_to_the_last_digit_at_three_places_is_evidence_by_itself(value: float) -> None:
+    """Nothing is known there, so nothing else speaks against them; two may be chance."""
+    for seed in range(3):
+        points, y = dispersed(seed)
+        at = np.random.default_rng(seed).choice(40, 3, replace=False)
+        y[at] = value
+        assert named(points, y) == set(at.tolist())
+        y[at] += [0.0, 0.0, 0.01]
+        assert named(points, y) == set()
+
+
+def test_equal_readings_are_no_evidence_without_noise_or_where_f_is_flat_or_read_only_there() -> None:
+    points, y = dispersed(0)
+    y[[3, 17, 30]] = 0.2
+    exact = ub.Assumptions(KERNEL, B=4.0, B0=2.0, noise_std=0.0, lam=0.01)
+    assert not named(points, y, exact) & {3, 17, 30}
+    points, y = dispersed(0)
+    flat = np.argsort(points[:, 0])[-6:]
+    beside = points.copy()
+    beside[flat] = points[flat[0]] + 0.02 * np.random.default_rng(0).random((6, 4))
+    y[flat] = -1.0  # as of an instrument that cannot read less, in one corner
+    assert not set(flat.tolist()) & named(beside, y)
+    beside[flat] = points[flat[0]]
+    assert not set(flat.tolist()) & named(beside, y)
+
+
+INSTRUMENTS = {
+    "whole steps of the noise": lambda y, rng: NOISE * np.round(y / NOISE),
+    "tenths of the noise": lambda y, rng: 0.1 * NOISE * np.round(10.0 * y / NOISE),
+    "three digits": lambda y, rng: np.array([float(f"{each:.3g}") for each in y]),
+    "half precision": lambda y, rng: y.astype(np.float16).astype(np.float64),
+    "an accuracy": lambda y, rng: rng.binomial(180, (y + 2.0) / 4.0) / 180.0 * 4.0 - 2.0,
+    "a mean of three accuracies": lambda y, rng: (
+        rng.binomial(30, (y + 2.0) / 4.0, (3, len(y))).mean(axis=0) / 30.0 * 4.0 - 2.0
+    ),
+    "clipped": lambda y, rng: np.clip(y, -0.8, 0.8),
+}
+
+
+@pytest.mark.parametrize("instrument", INSTRUMENTS.values(), ids=INSTRUMENTS)
+def test_clean_readings_of_a_coarse_instrument_are_seldom_called_stuck(instrument: Any) -> None:
+    """At most 1 of 100 is flagged that would not have been on an instrument without steps."""
+    n_more = n_readings = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        points = np.vstack([rng.random((20, 2)), 0.4 + 0.05 * rng.random((20, 2))])
+        f = 1.2 * np.sin(2.0 * points.sum(axis=1))
+        y = instrument(f + 2.0 * NOISE * rng.standard_normal(40), rng)
+        assumed = ub.Assumptions(ub.Matern(2.5, 0.4), B=6.0, B0=3.0, noise_std=2.0 * NOISE, lam=0.01)
+        noise_std = np.full(40, 2.0 * NOISE)
+        model = model_of(points, y, noise_std, assumed)
+        alike = told_alike(model.group, y)
+        n_more += sum(
+            int((alike == value).sum())
+            for value in np.unique(alike[alike >= 0])
+            if is_stuck(model, alike == value)
+        )
+        n_readings += 40
+    assert n_more <= 0.01 * n_readings
+
+
+def test_the_step_of_a_grid_is_told_from_its_readings() -> None:
+    rng = np.random.default_rng(0)
+    assert step_of(np.array([3.0, 7.0, 12.0, 30.0])) == pytest.approx(1.0)
+    assert step_of(np.round(rng.normal(800.0, 100.0, 50), 1)) == pytest.approx(0.1)
+    assert step_of(rng.integers(0, 30, (3, 40)).mean(axis=0) / 30.0) == pytest.approx(1.0 / 90.0)
+    assert step_of(rng.standard_normal(20)) < 1e-6
+    assert step_of(np.ones(5)) == 0.0
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])

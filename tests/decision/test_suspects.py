@@ -17,6 +17,7 @@ from unbribable.decision.predictions import FLAG_AT, LeaveOneOut, judged
 from unbribable.decision.suspects import Suspect, suspects
 from unbribable.model.checks import Floats
 from unbribable.model.solve import Factor
+from unbribable.say.reasons import evidence
 from unbribable.world.adversaries import RandomLies
 from unbribable.world.objectives import figure_1
 
@@ -142,7 +143,7 @@ def test_a_lie_at_a_repeated_point_ranks_first_and_the_words_count_the_repeats()
     assert first.is_flagged
     assert not any(suspect.is_flagged for suspect in rest)
     off = np.median(y[indices == 40][:-1]) - y[-1]
-    assert first.evidence[0] == f"{off:.3g} below the median of 3 other readings of the same point"
+    assert evidence(first)[0] == f"{off:.3g} below the median of 3 other readings of the same point"
     assert first.residual == first.y - first.expected
     assert first.score == pytest.approx(abs(first.residual) / first.sd)
 
@@ -153,7 +154,7 @@ def test_one_other_reading_of_the_point_is_named_as_such() -> None:
     y[-1] += 0.9
     first = suspects(told(indices, y))[0]
     assert first.t == len(y)
-    assert "above the only other reading of the same point" in first.evidence[0]
+    assert "above the only other reading of the same point" in evidence(first)[0]
 
 
 def test_a_lie_between_neighbours_is_found_by_what_they_predict() -> None:
@@ -163,7 +164,7 @@ def test_a_lie_between_neighbours_is_found_by_what_they_predict() -> None:
     algorithm = told(indices, y)
     assert flagged(suspects(algorithm)) == {18}
     (only,) = suspects(algorithm, flagged_only=True)
-    (words,) = only.evidence
+    (words,) = evidence(only)
     assert words.startswith(
         f"{only.score:.3g} standard deviations above what the other readings predict"
     )
@@ -216,7 +217,7 @@ def test_honest_readings_are_seldom_flagged_and_have_no_evidence() -> None:
         )
         indices = rng.integers(0, 101, 100)
         found = suspects(told(indices, f[indices] + NOISE * rng.standard_normal(100), assumed=assumed))
-        assert all(bool(suspect.evidence) == suspect.is_flagged for suspect in found)
+        assert all(bool(suspect.reasons) == suspect.is_flagged for suspect in found)
         n_flags += len(flagged(found))
         n_readings += len(found)
     assert n_flags <= n_readings / 200
@@ -288,7 +289,7 @@ def test_every_reading_is_there_once_with_its_point_and_its_instance(make: Calla
         np.testing.assert_array_equal(suspect.x, reading.u)
     short = [suspect.t for suspect in suspects(algorithm, flagged_only=True)]
     assert short == [suspect.t for suspect in found if suspect.is_flagged]
-    ranks = [(not suspect.is_certain, -suspect.score) for suspect in found]
+    ranks = [(not suspect.is_certain, not suspect.is_flagged, -suspect.score) for suspect in found]
     assert ranks == sorted(ranks)
 
 
@@ -303,7 +304,7 @@ def test_the_ranking_does_not_depend_on_the_order_of_telling() -> None:
         assert (a.x.tolist(), a.y, a.expected, a.sd, a.score) == (
             b.x.tolist(), b.y, b.expected, b.sd, b.score,
         )  # fmt: skip
-        assert a.evidence == b.evidence
+        assert evidence(a) == evidence(b)
 
 
 # --- certainty ---------------------------------------------------------------------------------------
@@ -318,7 +319,7 @@ def test_what_is_certain_is_flagged_and_was_a_lie(make: Callable[..., Any]) -> N
             if suspect.is_certain:
                 n_certain += 1
                 assert suspect.is_flagged
-                assert any("outside" in words for words in suspect.evidence)
+                assert any("outside" in words for words in evidence(suspect))
                 assert lies[suspect.t - 1] != 0.0
     if make is MAKERS["robust"]:
         assert n_certain > 0
@@ -334,7 +335,7 @@ def test_a_value_that_f_cannot_have_is_certain(name: str) -> None:
     first, *rest = suspects(told(indices, y, MAKERS[name], assumed))
     assert (first.t, first.is_certain, first.is_flagged) == (len(y), True, True)
     assert first.score < FLAG_AT
-    (words,) = first.evidence
+    (words,) = evidence(first)
     assert f"{B0:.3g}] by {y[-1] - B0:.3g}" in words
     assert not any(suspect.is_certain for suspect in rest)
 
@@ -366,7 +367,7 @@ def test_nothing_is_certain_without_a_guarantee_that_allows_for_lies() -> None:
     for algorithm in (refuted, refuted_too):
         found = suspects(algorithm)
         assert not any(suspect.is_certain for suspect in found)
-        assert not any("outside" in words for suspect in found for words in suspect.evidence)
+        assert not any("outside" in words for suspect in found for words in evidence(suspect))
 
 
 # --- corners -----------------------------------------------------------------------------------------
@@ -391,7 +392,7 @@ def test_all_readings_at_one_point() -> None:
     y = [0.30, 0.31, 0.28, 0.33, 0.9]
     found = suspects(told([30] * 5, y))
     assert flagged(found) == {5}
-    assert "median of 4 other readings" in found[0].evidence[0]
+    assert "median of 4 other readings" in evidence(found[0])[0]
     assert found[0].expected == pytest.approx(np.mean(y[:4]), abs=1e-3)
 
 
@@ -414,7 +415,9 @@ def test_a_lie_of_any_size_does_not_spoil_the_others() -> None:
 def test_a_suspect_is_plain_data() -> None:
     found = suspects(told([30, 30, 30], [0.1, 0.12, 0.9]))
     words = json.loads(json.dumps([suspect.to_dict() for suspect in found]))
-    assert words[0]["evidence"] == list(found[0].evidence)
+    assert words[0]["reasons"] == [reason.to_dict() for reason in found[0].reasons]
+    assert words[0]["reasons"][0]["kind"] == "same point"
+    assert words[0]["reasons"][0]["rounds"] == [1, 2]
     assert words[0]["x"] == found[0].x.tolist()
     assert set(words[0]) == set(Suspect.__dataclass_fields__)
 

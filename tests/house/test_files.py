@@ -1,5 +1,6 @@
 """Files of the repository: clean of machines, and in agreement about the version."""
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -38,6 +39,24 @@ def test_no_file_names_a_machine_or_a_package_registry():
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if any(pattern.search(line) for pattern in FORBIDDEN):
                 found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    assert found == []
+
+
+def test_nothing_that_is_installed_sends_a_reader_to_a_file_that_is_not():
+    """Messages, help and docstrings name pages of the documentation, not paths of the repository."""
+    there = re.compile(r"\b(?:docs|benchmarks|tests)/\w")
+    found = []
+    for path in sorted(PACKAGE.rglob("*")):
+        if path.suffix == ".py":
+            nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            texts = [each.value for each in nodes if isinstance(each, ast.Constant)]
+        elif path.suffix in (".js", ".html", ".css"):
+            texts = [path.read_text(encoding="utf-8")]
+        else:
+            texts = []
+        for text in texts:
+            if isinstance(text, str) and there.search(text):
+                found.append(f"{path.relative_to(PACKAGE)}: {there.search(text)[0]}")
     assert found == []
 
 

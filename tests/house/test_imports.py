@@ -20,11 +20,12 @@ MAY_IMPORT = {
     "rivals": {"model", "theory", "decision"},
     "world": {"model"},
     "runs": {"model", "theory", "decision", "world", "rivals"},
-    "practice": {"model", "theory", "decision"},
+    "say": {"model", "theory", "decision"},
+    "practice": {"model", "theory", "decision", "say"},
     "report": {"model", "runs", "rivals"},
-    "integrations": {"model", "theory", "decision", "practice", "rivals"},
-    "web": {"model", "theory", "decision", "rivals", "world", "runs", "practice", "report"},
-    "cli": {"model", "theory", "decision", "rivals", "world", "runs", "practice", "report"}
+    "integrations": {"model", "theory", "decision", "say", "practice", "rivals"},
+    "web": {"model", "theory", "decision", "rivals", "world", "runs", "say", "practice", "report"},
+    "cli": {"model", "theory", "decision", "rivals", "world", "runs", "say", "practice", "report"}
     | {"integrations", "web"},
 }
 """Floor -> other floors it may import."""

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from integrations.postgres import PASSWORD, postgres
+from printed import unwrapped
 from unbribable.cli.main import app
 from unbribable.cli.parameters import parameter
 from unbribable.cli.storage import shown
@@ -61,15 +62,19 @@ def test_a_study_goes_from_create_to_recommend_and_sees_through_a_lie():
     assert status["suspicious"] == [7]
     for step in ("suspects", "status"):
         assert "7" in call(step, "laser")
-    lines = call("recommend", "laser", "--eps", 50).splitlines()
+    lines = call("recommend", "laser").splitlines()
     assert lines[0].startswith("use power=")
     assert lines[1].startswith("  expected value: ")
     assert abs(best["estimate"] - 3.0) < 0.3
     assert lines[2].startswith("  worst case: ")
-    assert "best reading: 9 in trial 7, at power=" in lines[4]
-    assert lines[4].endswith("; it looks false")
-    assert lines[5].startswith("suspicious: 7 (9, expected ")
-    assert "better by more than 50 (with probability at least 0.9 if the" in lines[6]
+    assert lines[-3].startswith("suspicious: 7 (9, expected ")
+    assert "best reading: 9 in trial 7, at power=" in lines[-2]
+    assert lines[-2].endswith("; it looks false")
+    assert lines[-1] == "complete trials: 11; why: --why"
+    assert len(lines) <= 9
+    assert max(map(len, lines)) <= 120
+    priced = unwrapped(call("recommend", "laser", "--eps", 50))
+    assert "better by more than 50 (with probability at least 0.9 if the" in priced
     assert "% of the range read" in best["price"]["sentence"]
     assert (status["estimate"], status["recommended"]) == (best["estimate"], best["params"])
 
@@ -342,14 +347,20 @@ def test_recommend_says_what_the_guarantee_rests_on():
     run(4)
     best = as_json("recommend", "laser")
     assert "A single lie is not capped" in best["assumptions"]
-    assert best["assumptions"] in call("recommend", "laser")
+    assert "lengthscales as shares of the ranges: power " in best["assumptions"]
+    short = call("recommend", "laser").removesuffix("; why: --why\n")
+    whole = call("recommend", "laser", "--why")
+    assert whole.startswith(short)
+    for words in (best["guarantee"], best["price"]["sentence"], f"Assumed: {best['assumptions']}"):
+        assert words in whole.splitlines()
+        assert words not in short
 
 
 @pytest.mark.parametrize(("lies", "n_lies"), [("2", 2), ("0.25", 5)])
 def test_a_number_or_a_share_of_lies_reaches_the_guarantee(lies, n_lies):
     create("--lies", lies)
     run(2)
-    assert f"corrupts at most {n_lies} of the first 20 readings" in call("recommend", "laser")
+    assert f"corrupts at most {n_lies} of the first 20 readings" in call("recommend", "laser", "--why")
 
 
 def test_a_secret_seed_is_asked_for_where_the_study_does_not_hold_it():
@@ -384,5 +395,13 @@ def test_a_pruned_trial_voids_the_guarantee_unless_it_is_said_to_have_another_re
     assert as_json("recommend", "laser")["regret_bound"] is None
     assert as_json("recommend", "laser", "--unrelated-to-value")["regret_bound"] is not None
     value = next(line for line in call("recommend", "laser").splitlines() if "worst case" in line)
-    assert value.endswith(", not guaranteed")
+    assert value.endswith(", not guaranteed: readings may be missing because of their values")
     assert "not guaranteed" not in call("recommend", "laser", "--unrelated-to-value")
+
+
+@pytest.mark.long
+def test_recommend_says_that_more_readings_look_false_than_are_allowed_for():
+    create("--lies", "0")
+    run(11, is_lie=lambda number: number == 7)
+    said = "  1 reading looks false, more than the 0 that the worst case allows for: state lies=1"
+    assert said in call("recommend", "laser").splitlines()

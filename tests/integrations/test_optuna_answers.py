@@ -156,7 +156,8 @@ def test_conditional_parameters_are_those_of_the_nearest_trial_with_the_same_cho
         )
         return (kind == "a") - x * x + 0.0 * more
 
-    study.optimize(conditional, 10)
+    with pytest.warns(UserWarning, match="got others: only_a, only_b; these are sampled uniformly"):
+        study.optimize(conditional, 10)
     best = sampler.recommend(study)
     assert [*best.params] == ["kind", "x"]
     assert best.params["kind"] == "a"

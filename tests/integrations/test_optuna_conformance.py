@@ -1,4 +1,4 @@
-"""The sampler against Optuna's own test suite for samplers: no warning but for ranges that change."""
+"""The sampler against Optuna's own tests: no warning but where ranges or parameters change."""
 
 from collections.abc import Callable
 
@@ -28,3 +28,11 @@ class TestUnbribableSampler(
         self, sampler: Callable[[], BaseSampler], low: int, high: int
     ) -> None:
         super().test_dynamic_range_objective(sampler, low, high)
+
+    @pytest.mark.filterwarnings("ignore:parameters must be in all trials of the study")
+    def test_conditional_sample_independent(self, sampler: Callable[[], BaseSampler]) -> None:
+        super().test_conditional_sample_independent(sampler)
+
+    @pytest.mark.filterwarnings("ignore:parameters must be in all trials of the study")
+    def test_conditional_parameter_objective(self, sampler: Callable[[], BaseSampler]) -> None:
+        super().test_conditional_parameter_objective(sampler)

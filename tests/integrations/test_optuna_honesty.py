@@ -290,7 +290,7 @@ def test_a_pruned_trial_voids_the_guarantee_unless_its_value_was_not_the_reason(
     for _ in range(2):
         best = study.sampler.recommend(study)
         assert best.regret_bound is None
-        assert best.guarantee.startswith("No guarantee: 1 round was cut short because of the value")
+        assert best.guarantee.startswith("No guarantee: 1 reading is missing because of its value")
         stated = study.sampler.recommend(study, unrelated_to_value=True)
         assert stated.regret_bound is not None
         assert "if none of the 2 missing readings is missing" in stated.guarantee
@@ -302,8 +302,7 @@ def test_a_pruned_trial_voids_the_guarantee_unless_its_value_was_not_the_reason(
 @pytest.mark.filterwarnings("ignore:the value of a trial must be")
 @pytest.mark.filterwarnings("ignore:a trial must have all of the parameters x")
 def test_whatever_has_ended_without_being_learned_is_missing_and_holds_nothing_up():
-    study = told_and()
-    study.tell(study.ask(X), float("inf"))
+    study = told_and(TrialState.FAIL)
     study.add_trial(create_trial(value=0.5))
     study.optimize(objective, n_trials=1)
     best = study.sampler.recommend(study)

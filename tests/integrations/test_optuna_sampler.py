@@ -94,10 +94,44 @@ def test_without_a_search_space_it_is_what_all_complete_trials_share():
         return f(x) - trial.suggest_int("only b", 0, 3) - trial.suggest_float("constant", 1.0, 1.0)
 
     study = new_study(fitted(n_init=2, search_space=None))
-    study.optimize(branching, n_trials=8)
+    with pytest.warns(
+        UserWarning, match="got others: only a, only b; these are sampled uniformly"
+    ) as said:
+        study.optimize(branching, n_trials=8)
+    assert len(said) == 1
     assert len({trial.params["kind"] for trial in study.trials}) == 2
     assert learned(study.sampler, study)[0] == [*range(8)]
     assert set(study.sampler.recommend(study).params) == {"x", "kind"}
+
+
+def test_a_parameter_added_midway_or_left_out_of_the_search_space_is_named_once():
+    """It is sampled uniformly, so somebody must be told, with its name and a remedy."""
+
+    def grown(trial):
+        y = trial.suggest_float("y", 0.0, 1.0) if trial.number >= 3 else 0.5
+        return f(trial.suggest_float("x", -2.0, 2.0)) - y - trial.suggest_float("one", 1.0, 1.0)
+
+    for space, rule in ((None, "in all trials of the study"), (X, "in search_space")):
+        study = new_study(fitted(n_init=2, search_space=space))
+        study.optimize(grown, n_trials=4)  # no trial had it before the last one
+        with pytest.warns(UserWarning, match="sampled uniformly") as said:
+            study.optimize(grown, n_trials=4)
+        (words,) = [str(each.message) for each in said]
+        assert words.startswith(f"parameters must be {rule} to be optimized, got others: y; these are")
+        assert words.endswith(
+            "begin another study with search_space=..., and suggest each of its parameters in every "
+            "trial, even where it has no effect"
+        )
+        assert "y" not in study.sampler.recommend(study).params
+
+
+def test_first_trials_in_parallel_and_a_space_that_all_share_are_no_reason_to_warn():
+    study = new_study(fitted(n_init=2, search_space=None))
+    first = [study.ask() for _ in range(3)]
+    for trial in first:
+        study.tell(trial, f(trial.suggest_float("x", -2.0, 2.0)) + trial.suggest_int("n", 0, 1))
+    study.optimize(lambda trial: trial.suggest_float("x", -2.0, 2.0) + trial.suggest_int("n", 0, 1), 3)
+    assert study.sampler.recommend(study).n_trials == 6
 
 
 def test_a_parameter_outside_the_search_space_is_a_function_of_seed_number_and_name():
@@ -203,7 +237,37 @@ def test_an_infinite_value_is_not_learned_and_reported(value):
     assert first.y == value
     assert "not finite" in first.evidence[0]
     assert sorted(other.number for other in others) == [0, 3]
+    assert (first.is_certain, second.is_certain) == (True, True)
+    assert first.evidence == ("not finite, and was not learned",)
     assert study.sampler.recommend(study).n_trials == 2
+
+
+def test_a_liar_who_returns_infinity_does_not_choose_what_the_guarantee_rests_on():
+    """Low noise becomes -inf, so only high readings are left, which would speak for a false interval."""
+    rng = np.random.default_rng(0)
+
+    def biased(trial):
+        noise = 0.1 * rng.standard_normal()
+        return f(trial.suggest_float("x", -2.0, 2.0)) + noise if noise > 0.0 else -math.inf
+
+    study = new_study(sampler(corruption=0))
+    with pytest.warns(UserWarning, match="must be finite to be learned"):
+        study.optimize(biased, n_trials=12)
+    lost = [trial.number for trial in study.trials if trial.value == -math.inf]
+    assert 3 <= len(lost) <= 9
+    for words in ({}, {"unrelated_to_value": True}):
+        best = study.sampler.recommend(study, **words)
+        assert best.regret_bound is best.probability is None
+        assert f"No guarantee: {len(lost)} readings are missing because of their val" in best.guarantee
+        assert f"Trials {', '.join(map(str, lost[:5]))}" in best.guarantee
+        assert "returned no finite value" in best.guarantee
+        assert study.sampler.price(study, **words).probability is None
+    assert study.sampler.result(study).recommendation.probability is None
+    study.sampler.note(study)
+    assert study.user_attrs["unbribable:guarantee"] == study.sampler.recommend(study).guarantee
+    for number in lost:
+        study.sampler.retract(study, number, "an overflow, seen in the log", unrelated_to_value=True)
+    assert study.sampler.recommend(study).probability is not None
 
 
 @pytest.mark.parametrize("value", [1e151, -1.7e308])

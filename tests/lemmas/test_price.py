@@ -111,7 +111,7 @@ def test_the_price_is_the_cheapest_budget_though_only_some_are_worked_out(
     noise = pairs.noise(0.5, 0.1, "tight")
     eps = price(pairs, noise, 0.0, cap).least_eps + spare
     wanted = (eps - (pairs.mu + noise))[pairs.others]
-    everywhere = budgets(np.abs(pairs.weights(pairs.others)), pairs.counts, wanted, cap)
+    everywhere = budgets(pairs.sizes(pairs.others), pairs.counts, wanted, cap)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prices, "N_BLOCK", 1)
         found = price(pairs, noise, eps, cap)

@@ -117,7 +117,9 @@ def test_a_matrix_in_several_pieces_is_the_same_matrix(monkeypatch: pytest.Monke
         R.add_rows(rows)
         dense = np.concatenate([dense, rows])
         column, step = rng.normal(size=R.m), rng.normal(size=R.n)
-        R.defer(column, step)
+        anew = [k % R.m][: k % 3]
+        R.defer(column, step, anew)
+        dense[anew] = 0.0
         dense = dense - np.outer(column, step)
         if k % 5 == 4:
             new = rng.normal(size=(R.m, 7))
@@ -134,6 +136,13 @@ def test_a_matrix_in_several_pieces_is_the_same_matrix(monkeypatch: pytest.Monke
         np.testing.assert_allclose(R.rows([0, R.m - 1]), dense[[0, -1]], atol=1e-9)
     assert len(R.blocks) > 3
     left, right = rng.normal(size=(R.m, 3)), rng.normal(size=(3, R.n))
-    R.flush()
-    R.subtract(left, right)
-    np.testing.assert_allclose(R.dense, dense - left @ right, atol=1e-9)
+    look = R.look()
+    dense[[2, 40]] = 0.0
+    for subtracted in (look, R):  # which ends the look
+        subtracted.subtract(left, right, [2, 40])
+        np.testing.assert_allclose(subtracted.dense, dense - left @ right, atol=1e-9)
+        np.testing.assert_allclose(subtracted.row(40), dense[40] - left[40] @ right, atol=1e-9)
+        np.testing.assert_allclose(subtracted.columns(5), (dense - left @ right)[:, 5], atol=1e-9)
+        np.testing.assert_allclose(subtracted.times(pull), pull @ (dense - left @ right), atol=1e-7)
+        squares = prec @ (dense - left @ right) ** 2
+        np.testing.assert_allclose(subtracted.squares(prec), squares, rtol=1e-7)

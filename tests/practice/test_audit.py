@@ -9,6 +9,7 @@ import pytest
 
 import unbribable as ub
 from practice.experiments import furnace, write
+from printed import unwrapped
 from unbribable.practice.audit import N_POINTS, SOLVER
 from unbribable.practice.audit_page import _lying
 
@@ -187,7 +188,7 @@ def test_a_price_is_that_of_the_answer(audited):
     assert np.array_equal(price.x, audited.recommendation.x)
     assert price.eps == 50.0
     assert price.value > 0.0
-    assert audited.price().sentence in str(audited)
+    assert audited.price().sentence in unwrapped(str(audited))
 
 
 def test_an_audit_is_plain_data(audited):
@@ -273,3 +274,29 @@ def test_a_study_with_two_objectives_is_refused():
         ub.audit(optuna.create_study(directions=["maximize", "minimize"]))
     with pytest.raises(ValueError, match="a complete trial, got none in 0"):
         ub.audit(optuna.create_study())
+
+
+def test_a_stuck_sensor_is_named_at_all_its_places_with_their_lines(tmp_path):
+    """Four exact zeros far from everything else: what the others predict says little about each."""
+    rng = np.random.default_rng(0)
+    X = rng.random((50, 6))
+    y = np.round(250.0 + 785.0 * np.exp(-((X - 0.6) ** 2).sum(axis=1) / 0.9) + rng.normal(0, 8, 50), 1)
+    y[[7, 19, 23, 41]] = 0.0
+    columns = {f"x{k}": X[:, k].tolist() for k in range(6)} | {"hardness": y.tolist()}
+    audit = ub.audit(write(tmp_path / "coat.csv", columns), target="hardness")
+    assert {each.t for each in audit.suspects[:4]} == {8, 20, 24, 42}
+    for each in audit.suspects[:4]:
+        others = ", ".join(f"{t} (line {t + 1})" for t in (8, 20, 24, 42) if t != each.t)
+        assert f"the same value to the last digit as in readings {others}" in each.evidence
+        assert each.evidence[-1] in unwrapped(str(audit))
+    assert len(audit.suspects) == 4
+    assert "8, 20, 24, 42 (each time 0, expected " in audit.result.summary()
+
+
+def test_clean_readings_in_whole_numbers_are_not_called_stuck():
+    """Many are equal, as honest ones on a coarse grid are."""
+    rng = np.random.default_rng(1)
+    X = rng.random((40, 2))
+    y = np.round(30.0 * np.exp(-((X - 0.6) ** 2).sum(axis=1) / 0.3) + rng.normal(0, 1.0, 40))
+    assert len(np.unique(y)) < 30
+    assert ub.audit(X, y).suspects == ()

@@ -15,6 +15,7 @@ from unbribable.practice.engine import Engine, last_fit_point
 from unbribable.practice.fit import Fit
 from unbribable.practice.fitted import thinned
 from unbribable.practice.plan import Plan
+from unbribable.say.reasons import evidence
 from unbribable.theory.budgets import layer_probabilities
 
 MADE: dict[str, dict[str, Any]] = {
@@ -320,12 +321,12 @@ def test_a_reading_that_was_cut_is_judged_by_what_was_told() -> None:
     assert 5 in cut
     for suspect in doubt(engine):
         is_cut = suspect.t in cut
-        assert any("beyond what f and noise can reach" in word for word in suspect.evidence) == is_cut
+        assert any("beyond what f and noise can reach" in word for word in evidence(suspect)) == is_cut
         if is_cut:
             assert suspect.is_flagged
             assert suspect.residual == suspect.y - suspect.expected
             assert suspect.score == pytest.approx(abs(suspect.residual) / suspect.sd, rel=1e-12)
-            assert f"[{low:.3g}, {high:.3g}]" in suspect.evidence[0]
+            assert f"[{low:.3g}, {high:.3g}]" in evidence(suspect)[0]
 
 
 @pytest.mark.parametrize(("explore", "C"), [(None, 0.6), (2.0, 1.0)])

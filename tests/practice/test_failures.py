@@ -82,13 +82,20 @@ FAILURES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "two in a tensor": (Tensor(1.0, 2.0), ("TypeError", "y must be a real number", "Tensor(1.0, 2.0)")),
 }
 ALL = pytest.mark.parametrize(("told", "words"), FAILURES.values(), ids=FAILURES)
+TOO_LARGE = [value for value, words in FAILURES.values() if words[-1] in (
+    "inf", "-inf", "401 digits", "5001 digits", "float64", "1e+151", "-1.7e+308"
+)]  # fmt: skip
 
 
 @ALL
 def test_a_failed_evaluation_is_recorded_with_its_reason_and_nothing_is_learned(
     told: Any, words: tuple[str, ...]
 ) -> None:
-    """One warning for all of them, and f is asked as often as was said."""
+    """One warning for all of them, and f is asked as often as was said.
+
+    What is infinite, or too large, is missing because of its value: then nothing is guaranteed.
+    """
+    is_too_large = any(told is each for each in TOO_LARGE)
     f = Scripted(script={3: told, 6: told})
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -107,11 +114,18 @@ def test_a_failed_evaluation_is_recorded_with_its_reason_and_nothing_is_learned(
     engine = Engine(GRID, run.engine.plan)
     for trial in run.trials:
         if trial.y is None:
-            engine.lose(trial.number)
+            engine.lose(trial.number, because_of_value=is_too_large)
         else:
             engine.tell(trial.number, trial.x, trial.y, trial.instance)
     assert answer_of(engine.judge().recommend()) == answer_of(run.recommendation)
-    assert "if none of the 2 missing readings is missing because of its value" in run.guarantee
+    if is_too_large:
+        assert run.regret_bound is run.recommendation.probability is None
+        assert run.recommendation.guarantee.endswith(
+            "No guarantee: 2 readings are missing because of their values, as with pruned trials and "
+            "infinite values."
+        )
+    else:
+        assert "if none of the 2 missing readings is missing because of its value" in run.guarantee
     assert "failed: 2" in run.summary()
 
 

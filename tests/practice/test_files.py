@@ -529,7 +529,7 @@ def test_the_result_as_data_is_json_and_keeps_the_seed_secret(words: dict[str, A
     assert back["trials"][4]["error"] == "ValueError: y must be finite, got y=nan"
     assert back["x"] == (run.x if isinstance(run.x, dict) else run.x.tolist())
     assert (back["lower"], back["upper"]) == (run.lower, run.upper)
-    assert back["guarantee"] == run.guarantee
+    assert back["guarantee"] == run.recommendation.guarantee
 
 
 def test_the_saved_file_holds_the_seed(tmp_path: Path) -> None:

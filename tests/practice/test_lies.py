@@ -1,6 +1,7 @@
 """A stated number or share of lies, of any size."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -174,7 +175,6 @@ def test_the_guarantee_says_how_many_lies_of_any_size_and_on_what_that_rests() -
     )
     for words in said:
         assert words in run.guarantee
-        assert words in run.summary()
     assert best.supposed == "at most 1 of the first 12 readings is a lie, and the fitted model is right"
     assert "A single lie is not capped." in run.assumptions
 
@@ -190,8 +190,80 @@ def test_flagged_readings_beyond_the_number_of_lies_are_said_to_be() -> None:
     run = ub.maximize(Scripted(script={4: 3.0}), BOX, 12, seed=0, lies=0)
     assert flagged(run) == [4]
     assert "it does not hold; state a larger lies=." in run.guarantee
+    (line,) = [line for line in run.summary().splitlines() if "state lies=" in line]
+    assert line == (
+        "  1 reading looks false, more than the 0 that the worst case allows for: state lies=1"
+    )
     run = ub.maximize(Scripted(script={4: 3.0}), BOX, 12, seed=0, lies=1)
     assert "it does not hold" not in run.guarantee
+    assert "looks false" not in run.guarantee
+
+
+THREE = {4: 5.0, 9: -5.5, 14: 6.0}
+"""Lies of three rounds, where the truth goes from 0 to 1."""
+
+
+def arch(x: Any) -> float:
+    return float(np.sin(3.0 * x[0]))
+
+
+def readings(script: Any) -> list[tuple[list[float], float]]:
+    """Twenty readings over the interval, with those of the script in place of the truth."""
+    noise = 0.02 * np.random.default_rng(3).standard_normal(20)
+    points = [[x] for x in np.linspace(0.0, 1.0, 20).tolist()]
+    return [(x, script.get(t, arch(x) + float(noise[t - 1]))) for t, x in enumerate(points, 1)]
+
+
+def by_maximize(script: Any) -> str:
+    end = [lambda result, trial: True]
+    initial = readings(script)
+    return ub.maximize(arch, BOX, 1, initial=initial, seed=0, callbacks=end).summary()
+
+
+def by_minimize(script: Any) -> str:
+    end = [lambda result, trial: True]
+    initial = [(x, -y) for x, y in readings(script)]
+    return ub.minimize(lambda x: -arch(x), BOX, 1, initial=initial, seed=0, callbacks=end).summary()
+
+
+def by_study(script: Any) -> str:
+    study = ub.Study(BOX, seed=0)
+    for x, y in readings(script):
+        study.tell(x, y)
+    assert str(study.recommend()).splitlines()[-2:] == study.result().summary().splitlines()[-5:-3]
+    return str(study.recommend())
+
+
+def by_optuna(script: Any) -> str:
+    optuna = pytest.importorskip("optuna")
+    from unbribable.integrations.optuna_sampler import UnbribableSampler
+
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    sampler = UnbribableSampler(n_trials=20, lies=2, seed=0, search_space=space)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for (x,), y in readings(script):
+        trial = optuna.trial.create_trial(params={"x": x}, distributions=space, value=y)
+        study.add_trial(trial)
+    return str(sampler.recommend(study))
+
+
+def by_audit(script: Any) -> str:
+    points, y = zip(*readings(script), strict=True)
+    return ub.audit(np.array(points), list(y)).summary()
+
+
+@pytest.mark.parametrize(
+    "summary_of",
+    [by_maximize, by_minimize, by_study, by_optuna, by_audit],
+    ids=["maximize", "minimize", "study", "optuna", "audit"],
+)
+def test_every_door_says_that_more_readings_look_false_than_are_allowed_for(
+    summary_of: Callable[[Any], str],
+) -> None:
+    """A tenth of twenty readings is two, by default."""
+    said = "  3 readings look false, more than the 2 that the worst case allows for: state lies=3"
+    assert said in summary_of(THREE).splitlines()
+    assert "look false, more than" not in summary_of({4: THREE[4], 9: THREE[9]})
 
 
 # --- stored --------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ def test_minimising_is_the_mirror_image_of_maximising(words: dict[str, Any]) -> 
     np.testing.assert_array_equal(up.x, down.x)
     assert (up.lower, up.upper) == (-down.upper, -down.lower)
     assert up.regret_bound == down.regret_bound
-    assert up.guarantee == down.guarantee
+    assert up.recommendation.guarantee == down.recommendation.guarantee
     assert up.naive is not None
     assert down.naive is not None
     assert up.naive.number == down.naive.number

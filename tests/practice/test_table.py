@@ -1,12 +1,14 @@
 """Tables of past experiments: what is a parameter, what is left out, what is refused and how."""
 
 import datetime
+import re
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
 import unbribable as ub
+from unbribable.practice import table as tables
 from unbribable.practice.table import read_table
 
 HEADER = "id,date,operator,temp (°C),n,kind,comment,yield [%]"
@@ -172,6 +174,19 @@ BAD_FILES = {
     "ignored unknown": ("a,y\n1,2\n2,3\n", {"ignore": ["b"]}, r"ignore must be one of .*, got 'b'"),
     "unit in cells": ("a,y\n1 mL,2\n2 mL,3\n", {}, r"'1 mL' in line 2; put the unit .*'a \[unit\]'"),
     "mixed": ("a,y\n1,2\nx,3\n2,3\n", {}, "column 'a' must hold numbers, or words.*'x' in line 3"),
+    "minority of numbers": ("a,y\nA,1\nB,2\n3,3\nA,4\n", {}, "'a' must hold .* got '3' in line 4"),
+    "another unit": (
+        "a [°C],y\n450,1\n723 K,2\n",
+        {},
+        "unit of its header or none, got '723 K' in line 3; convert it, leave it empty, or ignore",
+    ),
+    "another unit read": (
+        "a,y (HV)\n1,450\n2,45 HRC\n",
+        {"target": "y"},
+        "'y .HV.' must hold .*, got '45 HRC' in line 3; convert it, or leave it empty$",
+    ),
+    "thousands with a unit": ("a (m);y\n1,500 m;2\n2,500 m;3\n", {}, "'1,500 m' in line 2; it could"),
+    "endless digits": ("a,y\n1,2\n2," + "9" * 400 + "\n", {}, "'y' in line 3 must be finite"),
     "thousands": ("a;y\n1,500;2\n2,500;3\n", {}, "'1,500' in line 2; it could be a thousand times"),
     "ragged": ("a,y\n1,2\n1,2,3\n", {}, "must have 2 cells, like its header, got 3 in line 3"),
     "twice": ("a,a,y\n1,2,3\n", {}, "different names, got 'a' twice"),
@@ -215,6 +230,140 @@ def test_a_bad_source_is_refused_in_a_sentence(name):
     arguments, words, message = BAD_SOURCES[name]
     with pytest.raises((TypeError, ValueError), match=message):
         read_table(*arguments, **words)
+
+
+TEMP = ["400", "410", "420", "430", "440"]
+
+
+def doors(tmp_path, columns):
+    """The same table in a file, and as data of every kind."""
+    pandas = pytest.importorskip("pandas")
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    text = "\n".join([",".join(columns), *(",".join(row.values()) for row in rows)])
+    (tmp_path / "data.csv").write_text(text + "\n", encoding="utf-8")
+    return {
+        "line 4": tmp_path / "data.csv",
+        "row 2": columns,
+        "row 2 ": rows,
+        "row c": pandas.DataFrame(columns, index=[*"abcde"[: len(rows)]]),
+    }
+
+
+@pytest.mark.parametrize("cell", ["abc", "overload", "n.d.", ">1100", "1.6.2", "12 HV"])
+def test_the_cell_that_is_no_number_is_named_not_the_first_one(tmp_path, cell):
+    yields = ["1.5", "1.6", cell, "1.2", "1.1"]
+    for place, source in doors(tmp_path, {"temp": TEMP, "yield": yields}).items():
+        with pytest.raises(ValueError, match=f"got '{re.escape(cell)}' in {place.strip()};"):
+            read_table(source, target="yield")
+    with pytest.raises(ValueError, match=f"got '{re.escape(cell)}' in row 2;"):
+        read_table([[400], [410], [420]], yields[:3])
+    numbers = [1.5, 1.6, cell]
+    with pytest.raises(ValueError, match=f"got '{re.escape(cell)}' in row 2;"):
+        read_table({"temp": [1, 2, 3]}, numbers)
+
+
+def test_a_cell_that_equals_another_is_not_taken_for_it():
+    with pytest.raises(ValueError, match="got True in row 2;"):
+        read_table({"a": [1, 2, 3], "y": [1, 2, True]}, target="y")
+
+
+def test_a_unit_that_the_header_has_may_stand_in_cells(tmp_path):
+    columns = {
+        "temp (°C)": ["400", "410 °C", "420°C", "430 ℃", "440 C"],
+        "flow [W/(m K)]": ["1", "2.5 W/(m K)", "3", "4e-1 W/(m K)", "5"],
+        "angle (°)": ["1°", "2 °", "4", "7", "9"],
+        "yield [%]": ["1 %", "2%", "3", "4", "5"],
+    }
+    for source in doors(tmp_path, columns).values():
+        found = read_table(source, target="yield")
+        assert found.space.encoding.dimensions == {
+            "temp (°C)": ub.Whole(400, 440),
+            "flow [W/(m K)]": ub.Real(0.4, 5.0),
+            "angle (°)": ub.Whole(1, 9),
+        }
+        assert found.y == (1.0, 2.0, 3.0, 4.0, 5.0)
+        space = {"temp": ["400", "410 °C", "420", "430", "440"]}
+        given = read_table(source, target="yield", space=space)
+        assert [point["temp"] for point in given.points] == space["temp"]
+        given = read_table(source, target="yield", space={"temp": (300.0, 500.0)})
+        assert [point["temp"] for point in given.points] == [400.0, 410.0, 420.0, 430.0, 440.0]
+
+
+COUNTERS = {
+    "run": [1, 2, 2, 3, 4, 5],
+    "one again at the end": [1, 2, 3, 4, 5, 2],
+    "one empty": [7, 8, None, 10, 11, 12],
+    "Run #": [1, 1, 2, 2, 3, 3],
+    "Run (#)": [12, 3, 3, 8, 7, 1],
+    "#": [3, 1, 4, 1, 5, 9],
+    "No.": [10, 20, 20, 30, 40, 60],
+    "ID": [812, 900, 900, 77, 5, 6],
+    "sample_id": [3, 2, 3, 2, 3, 2],
+    "ExpNo": [9, 8, 8, 6, 5, 4],
+    "": [4, 2, 2, 1, 0, 9],
+}
+PARAMETERS = {
+    "n": [1, 1, 2, 2, 3, 3],
+    "no of passes": [4, 2, 2, 1, 0, 9],
+    "run time": [1, 2, 2, 1, 3, 3],
+    "nozzle": [3, 1, 2, 5, 4, 4],
+    "ph": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+}
+
+
+@pytest.mark.parametrize("name", [*COUNTERS, *PARAMETERS])
+def test_what_counts_the_rows_is_no_parameter_even_if_some_are_there_twice(tmp_path, name):
+    cells = {**COUNTERS, **PARAMETERS}[name]
+    columns = {name: cells, "temp": [400, 410, 410, 420, 430, 440], "y": [1, 2, 2, 3, 2, 1]}
+    rows = zip(*columns.values(), strict=True)
+    text = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in rows)
+    (tmp_path / "data.csv").write_text(",".join(columns) + "\n" + text + "\n", encoding="utf-8")
+    nan = [np.nan if cell is None else cell for cell in cells]
+    for source in (columns, {**columns, name: nan}, tmp_path / "data.csv"):
+        found = read_table(source, target="y")
+        assert [*found.parameters] == ["temp"] if name in COUNTERS else [name, "temp"]
+        assert any("only counts the rows" in note for note in found.notes) == (name in COUNTERS)
+        assert len(found.y) == 6
+
+
+def test_beside_a_run_number_a_parameter_that_counts_up_is_a_sweep():
+    found = read_table({"run": [1, 2, 3, 4], "hour": [1, 2, 3, 4], "y": [1, 2, 3, 2]}, target="y")
+    assert [*found.parameters] == ["hour"]
+
+
+def test_a_table_that_is_too_large_is_refused_with_the_rule_and_the_value(tmp_path):
+    n, d = tables.MAX_ROWS + 1, tables.MAX_COORDINATES + 1
+    rows = f"must have at most {n - 1} rows, got {n}; take a part"
+    text = "a,y\n" + "".join(f"{k % 7},{k}\n" for k in range(n))
+    with pytest.raises(ValueError, match=rows):
+        table(tmp_path, text)
+    with pytest.raises(ValueError, match=rows):
+        read_table({"a": np.arange(n), "y": np.arange(n)}, target="y")
+    with pytest.raises(ValueError, match=rows):
+        read_table(np.ones((n, 1)), np.ones(n))
+    columns = f"at most {d - 1} parameters, .*, got {d}; ignore columns"
+    wide = {f"x{k}": [0.1 * k, 0.5, 0.7] for k in range(d)}
+    names, cells = ",".join([*wide, "y"]), zip(*wide.values(), strict=True)
+    text = "\n".join([names, *(",".join(map(str, [*row, k])) for k, row in enumerate(cells))])
+    with pytest.raises(ValueError, match=columns):
+        table(tmp_path, text)
+    assert len(table(tmp_path, text, ignore=["x0"]).parameters) == d - 1
+    every = list(zip(*wide.values(), strict=True))
+    with pytest.raises(ValueError, match=columns):
+        ub.audit(wide, [1, 2, 3], space={name: (0.0, 20.0) for name in wide})
+    with pytest.raises(ValueError, match=columns):
+        ub.audit([[cell + 0.1 * k for cell in row] for k, row in enumerate(every)], [1, 2, 3])
+    n, d = tables.MAX_CELLS // 50 + 1, 50
+    cells = f"must be at most {tables.MAX_CELLS}, got {n} times {d}; take a part"
+    many = {**{f"x{k}": [k, *[0.5] * (n - 1)] for k in range(d)}, "y": range(n)}
+    with pytest.raises(ValueError, match=cells):
+        read_table(many, target="y")
+
+
+def test_the_options_of_choices_count_too():
+    words = {f"w{k}": [*"abcdefghijkl", *"abcdefghijkl"] for k in range(9)}
+    with pytest.raises(ValueError, match="for each option, got 108;"):
+        read_table({**words, "y": range(24)}, target="y")
 
 
 def test_ten_thousand_rows_are_read_at_once(tmp_path):

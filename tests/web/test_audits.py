@@ -28,7 +28,8 @@ def columns(content, name="furnace.csv"):
 
 def test_a_table_with_a_lie_gives_a_page_that_names_it_and_can_be_fetched_once_known():
     browser, words = client(), {"name": "furnace.csv", "target": "yield", "direction": "maximize"}
-    assert columns(table()).json() == {"columns": ["temperature", "speed", "yield"]}
+    names = ["temperature", "speed", "yield"]
+    assert columns(table()).json() == {"columns": names, "target": "yield"}
     made = browser.post("/api/audit", params=words, content=table())
     assert made.status_code == 200, made.text
     page = browser.get(made.json()["address"], headers={"x-token": ""})
@@ -39,6 +40,52 @@ def test_a_table_with_a_lie_gives_a_page_that_names_it_and_can_be_fetched_once_k
     assert "/tmp" not in page.text
     guessed = browser.get(made.json()["address"][:-1])
     assert guessed.status_code == 404
+
+
+LIKELY = {
+    "words come last": (b"a,b,note\n1,2,x\n3,4,\n5,6,y\n", "b"),
+    "one word among numbers": (b"a,y (HV),note\n1,2,x\n3,overload,\n5,6,y\n", "y (HV)"),
+    "units": (b"a,y (HV),day\n1,2 HV,2024-01-01\n3,4 HV,2024-01-02\n", "y (HV)"),
+    "empty columns": (b"a,y,z\n1,2,\n3,4,\n", "y"),
+    "words alone": (b"a,b\nx,y\n", "b"),
+}
+
+
+@pytest.mark.parametrize("case", LIKELY)
+def test_the_last_column_of_numbers_is_offered_as_what_was_read(case):
+    content, likely = LIKELY[case]
+    assert columns(content).json()["target"] == likely
+
+
+def test_columns_that_are_ignored_are_no_parameters_and_must_exist():
+    content = b"\n".join(line + b",%d" % k for k, line in enumerate(table(12).splitlines()))
+    content = content.replace(b"yield,0", b"yield,cost & time", 1)
+    words = [("name", "a.csv"), ("target", "yield"), ("direction", "maximize")]
+    words += [("ignore", "cost & time"), ("ignore", "speed")]
+    browser = client()
+    made = browser.post("/api/audit", params=words, content=content)
+    assert made.status_code == 200, made.text
+    text = browser.get(made.json()["address"]).text
+    assert "temperature" in text
+    assert "speed" not in text
+    assert "cost &amp; time" not in text
+
+
+REFUSED = {
+    "wrong cell": (b"temp,yield\n400,1.5\n410,1.6\n420,abc\n430,1.2\n", "", "got 'abc' in line 4;"),
+    "too large": (b"temp,yield\n" + b"1,2\n" * 10_001, "", "at most 10000 rows, got 10001"),
+    "ignored": (b"temp,yield\n1,2\n3,4\n", "no", "ignore must be one of the columns"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_audited_is_said_in_words(case):
+    content, ignore, error = REFUSED[case]
+    words = {"name": "a.csv", "target": "yield", "direction": "maximize"}
+    words |= {"ignore": ignore} if ignore else {}
+    answer = client().post("/api/audit", params=words, content=content)
+    assert answer.status_code == 400
+    assert error in answer.json()["error"]
 
 
 BAD = {

@@ -273,6 +273,6 @@ def test_axes_say_what_their_values_are(tmp_path):
 
 def test_what_is_shown_is_what_the_result_says(file):
     found, result = looked(client(source=StudyFile(file))), Result.load(file)
-    assert found["answer"]["guarantee"] == result.guarantee
+    assert found["answer"]["guarantee"] == result.recommendation.guarantee
     assert found["answer"]["estimate"] == result.estimate
     assert found["answer"]["price"] == result.price().words

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from threadpoolctl import threadpool_limits
 
-from unbribable.cli.show import FOR_MACHINES, print_json
+from unbribable.cli.show import FOR_MACHINES, print_json, say
 
 Command = Callable[..., Any]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
@@ -46,14 +46,14 @@ def door(command: Callable[..., Answer]) -> Callable[..., None]:
             with installed(), threadpool_limits(limits=1, user_api="blas"):
                 answer = command(**words)
         except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
+            say("interrupted", is_note=True)
             raise typer.Exit(130) from None
         if as_json:
             print_json(answer.data)
         else:
             for text, is_note in ((answer.text, False), (answer.notes, True)):
                 if text:
-                    typer.echo(text, err=is_note)
+                    say(text, is_note=is_note)
         if answer.exit_code:
             raise typer.Exit(answer.exit_code)
 
@@ -84,7 +84,7 @@ def usage() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError) as error:
-        typer.echo(f"unbribable: {error}", err=True)
+        say(f"unbribable: {error}", is_note=True)
         raise typer.Exit(2) from None
 
 
@@ -96,5 +96,5 @@ def installed() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if "pip install" not in str(error):
             raise
-        typer.echo(f"unbribable: {error}", err=True)
+        say(f"unbribable: {error}", is_note=True)
         raise typer.Exit(1) from None

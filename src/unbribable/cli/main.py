@@ -11,7 +11,7 @@ import typer
 from unbribable.cli.audit import audit
 from unbribable.cli.door import Answer, door, option, usage
 from unbribable.cli.page import page
-from unbribable.cli.show import progress_bar, sheet, table
+from unbribable.cli.show import progress_bar, say, sheet, table
 from unbribable.cli.study_files import app as study
 
 if TYPE_CHECKING:
@@ -33,12 +33,8 @@ def _version(is_wanted: bool) -> None:
     if is_wanted:
         from unbribable.theory.compiled import LIBRARY
 
-        part = (
-            ""
-            if LIBRARY is not None
-            else ", without its compiled part: slower, the same results up to rounding"
-        )
-        typer.echo(f"unbribable {version('unbribable')}{part}")
+        part = ", without its compiled part: slower, the same results up to rounding"
+        say(f"unbribable {version('unbribable')}{part if LIBRARY is None else ''}")
         raise typer.Exit
 
 
@@ -200,10 +196,10 @@ def sweep(
             )  # fmt: skip
     except KeyboardInterrupt:
         line = shlex.join(["unbribable", *sys.argv[1:]])
-        typer.echo(f"interrupted; what is finished is kept. To resume:\n  {line}", err=True)
+        say(f"interrupted; what is finished is kept. To resume:\n  {line}", is_note=True)
         raise typer.Exit(130) from None
     except (OSError, RuntimeError, ValueError) as error:
-        typer.echo(f"unbribable: {error}", err=True)
+        say(f"unbribable: {error}", is_note=True)
         raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
     failed = [str(out / "failed" / f"{key}.json") for key in tally.failed]
     counts = {"total": tally.total, "kept": tally.kept, "done": tally.done, "left": tally.left}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Json, installed, option, usage
-from unbribable.cli.show import print_json
+from unbribable.cli.show import print_json, say
 from unbribable.cli.storage import FORMS, database
 from unbribable.extras import needed
 
@@ -65,7 +65,7 @@ def page(
         if as_json:
             print_json({"address": address, "host": host, "port": port})
         else:
-            typer.echo(f"{address}\nCtrl-C ends it.")
+            say(f"{address}\nCtrl-C ends it.")
             if browser and sys.stdout.isatty():
                 webbrowser.open(address)
         sys.stdout.flush()

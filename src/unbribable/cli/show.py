@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,9 +17,21 @@ FOR_MACHINES: ContextVar[bool] = ContextVar("for_machines", default=False)
 """Whether the command under way was given --json."""
 
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Characters that a terminal obeys, or that cannot be written, but no tabs and ends of lines."""
+
+
+def say(text: str, *, is_note: bool = False) -> None:
+    """Print, notes on standard error: the one way in which a command does.
+
+    Names and cells come from files, so a character that a terminal would obey is shown as its code.
+    """
+    typer.echo(_CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text), err=is_note)
+
+
 def print_json(data: Any) -> None:
     """Print plain data; null for what JSON has no number for."""
-    typer.echo(json.dumps(_finite(data), indent=2, allow_nan=False))
+    say(json.dumps(_finite(data), indent=2, allow_nan=False))
 
 
 def table(title: str, rows: Sequence[Mapping[str, Any]], **headings: str) -> str:
@@ -26,7 +39,7 @@ def table(title: str, rows: Sequence[Mapping[str, Any]], **headings: str) -> str
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False, highlight=False)
+    console = Console(markup=False, highlight=False, color_system=None)
     if not console.is_terminal:
         console.width = 120
     if not rows:

@@ -14,8 +14,9 @@ from unbribable.cli.door import Answer, door, extended, option
 from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
-from unbribable.decision.words import digits, plus_minus, point
-from unbribable.practice.advice import listed
+from unbribable.decision.words import digits, plus_minus, point, wrapped
+from unbribable.say.answer import BestReading, answer
+from unbribable.say.counting import TRIALS
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
@@ -224,19 +225,24 @@ def recommend(
     eps: Annotated[
         float | None, option("For the price of a bribe: by how much another point may be better.", min=0)
     ] = None,
+    why: Annotated[bool, option("Also print what the guarantee says and rests on.", "--why")] = False,
 ) -> Answer:
-    """Print the parameters to use, the value to expect, the worst case, and the naive best beside it."""
+    """Print the parameters to use, the value to expect, the worst case, and what to distrust."""
     if not has_reading(study):
         raise ValueError("recommend needs a reading, there is none yet; ask and tell first")
     best = sampler.recommend(study, unrelated_to_value=unrelated_to_value)
     price = sampler.price(study, eps, unrelated_to_value=unrelated_to_value)
     flagged = sampler.suspects(study, flagged_only=True)
-    doubt = "; it looks false" if best.naive_number in [each.number for each in flagged] else ""
-    naive = f"{best.naive_value:.6g} in trial {best.naive_number}, at {point(best.x, best.naive_params)}"
-    lines = [str(best), f"best reading: {naive}{doubt}", listed(flagged, first=0)]
-    lines += [price.sentence] if price.probability is not None else []
-    data = {**best.to_dict(), "price": price.to_dict()}
-    return Answer(data, "\n".join([*lines, best.guarantee, f"Assumed: {best.assumptions}"]))
+    where = point(best.x, best.naive_params)
+    naive = BestReading(best.naive_number + 1, best.naive_value, where)
+    rest = [f"complete trials: {best.n_trials}", *([] if why else ["why: --why"])]
+    lines = answer(best, naive, flagged, rest, TRIALS)
+    priced = price.sentence if price.probability is not None else ""
+    if why:
+        lines += [best.guarantee, *([priced] if priced else []), f"Assumed: {best.assumptions}"]
+    elif eps is not None:
+        lines += wrapped(priced or "no price: nothing is guaranteed")
+    return Answer({**best.to_dict(), "price": price.to_dict()}, "\n".join(lines))
 
 
 def _secret(seed: int | None, file: Path | None) -> int | None:

@@ -17,6 +17,7 @@ from unbribable.decision.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.integrations.optuna_terms import STUDY_KEY, retracted_of
 from unbribable.practice.result import Result
+from unbribable.say.counting import TRIALS
 from unbribable.web.source import Source
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class _Opened(NamedTuple):
 class StudiesInDatabase(Source):
     """Holds changing state: the studies that were looked at, with their samplers."""
 
-    counted, first = "trial", 0
+    counting = TRIALS
 
     def __init__(self, storage: "RDBStorage") -> None:
         self._storage = storage

@@ -26,8 +26,8 @@ LONE = 0.25
 more than this share of their range."""
 
 OUTSIDE = (
-    "The expected value is outside the worst case: an assumption is wrong, more is false than the worst "
-    "case allows for, or the estimate takes lies for the truth."
+    "The expected value is outside the worst case: it takes lies for the truth, or something assumed is "
+    "false."
 )
 """A warning where the estimate and the interval contradict each other."""
 
@@ -130,8 +130,8 @@ def _caution(estimate: Estimate, u: Floats, units: Units) -> str:
         return ""
     others = words.plus_minus(units.from_model(mean), units.scale * sd)
     return (
-        "Too few rounds to tell a lie from a peak: only its own readings say how good this point is "
-        f"(the others predict {others}); read points near it before you rely on it."
+        f"Too few rounds to tell a lie from a peak: the other readings predict {others}. "
+        "Read points near it first."
     )
 
 

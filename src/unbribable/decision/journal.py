@@ -194,8 +194,10 @@ class Journal:
         """Why nothing is guaranteed, where readings are missing because of their values."""
         n = sum(lost.because_of_value for lost in self.lost.values())
         if n:
-            rounds = "1 round was" if n == 1 else f"{n} rounds were"
-            return f"No guarantee: {rounds} cut short because of the value, as a pruned trial is."
+            missing = "1 reading is missing because of its value"
+            if n > 1:
+                missing = f"{n} readings are missing because of their values"
+            return f"No guarantee: {missing}, as with pruned trials and infinite values."
         gone = [id_ for id_, is_unrelated in self.retracted.items() if not is_unrelated]
         return (
             f"No guarantee: readings {gone} were taken out, and nobody stated that this had nothing to "

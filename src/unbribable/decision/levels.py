@@ -13,7 +13,7 @@ from unbribable.model.posterior import Posterior, Update
 from unbribable.theory.compiled import Ranks, pays_off
 from unbribable.theory.differences import Source
 from unbribable.theory.exact_shift import N_SMALL, Shift, closed_form
-from unbribable.theory.widths import ExactWidth, Width, shifts_exact
+from unbribable.theory.widths import ExactWidth, Width, lam_rounded, shifts_exact
 
 if TYPE_CHECKING:
     from unbribable.decision.instance import Instance
@@ -191,7 +191,8 @@ class LevelBounds:
         if self._width == "exact":
             tally = posterior.tally
             weights = tally.weights(posterior.columns(some))
-            return shifts_exact(weights, tally.item_counts, self.budgets, self._cap) / tally.lam
+            found = shifts_exact(weights, tally.item_counts, self.budgets, self._cap)
+            return found / lam_rounded(tally)
         sigma = np.sqrt(posterior.var[some])
         factors = [closed_form(posterior, float(C), self._finite_cap).factor for C in self.budgets]
         return np.outer(factors, sigma)
@@ -206,7 +207,7 @@ class LevelBounds:
         tally = posterior.tally
         weights = tally.signed_weights(posterior.columns(slice(None)))
         return self._ranks.knapsacks(
-            weights, where, tally.item_counts, self.budgets, self._cap, tally.lam, tightens
+            weights, where, tally.item_counts, self.budgets, self._cap, lam_rounded(tally), tightens
         )
 
     @property

@@ -106,9 +106,10 @@ class Policy(ABC):
     def shares_of_lies(self) -> tuple[float, float]:
         """With what probabilities the honest noises may exceed their energy, and one its level.
 
-        Events of their own, beside those that the bounds rest on.
+        Events of their own, beside those that the bounds rest on. The level decides little, so it gets
+        a tenth of delta.
         """
-        return self.assumptions.delta / 2.0, self.assumptions.delta / 2.0
+        return 0.9 * self.assumptions.delta, 0.1 * self.assumptions.delta
 
     def guide(self, learner: str | None) -> Believer | None:
         """Round whose best candidate further ones are added on a Box; None: nobody's."""

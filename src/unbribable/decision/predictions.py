@@ -1,5 +1,6 @@
 """What the other readings predict in place of each, those that look like lies left out. Heuristic."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,15 @@ NOISE_FLOOR = 1e-6
 """Smallest noise variance in the diagnosis, relative to the prior variance: no reading is
 questioned for missing its prediction by less than some thousandths of B0."""
 
+STUCK_PLACES = 3
+"""Places at which the same value to the last digit is evidence by itself, where readings are noisy."""
+
+STUCK_CHANCE = 0.02
+"""Equal readings are flagged if honest ones would make at most so many such sets by chance."""
+
+N_ON_GRID = 10
+"""Readings next to a value by which the step of a grid is told."""
+
 ALIKE_MAX = 0.25
 """Share of the readings that may agree to the last digit with another one. Beyond it that is how f is,
 with few values or a plateau, and says nothing."""
@@ -52,24 +62,29 @@ class Verdict:
     score: Floats
     """Distance from what is expected, in standard deviations."""
     is_flagged: Bools
+    """Whether it looks like a lie."""
     rows: tuple[Ints, ...]
     """Three or more readings in a row each, off to the same side, in the order of their rounds."""
 
 
-def judged(model: "LeaveOneOut", rounds: Ints) -> Verdict:
+def judged(model: "LeaveOneOut", rounds: Ints, stuck_within: float = 0.0) -> Verdict:
     """A verdict on each reading.
 
     One that is flagged is no witness against the others: the prediction of each rests on those that
     are not. First all count, those that deviate less and less; then those still flagged are left out
     altogether, and one after the other is taken back or left out until the flags agree with the
     predictions. Readings that agree to the last digit (`told_alike`) count as one, and are no witnesses
-    for each other: if half of them are flagged, all are. A burst accuses the honest readings around it,
-    so stretches of consecutive ones are also predicted without each other; such a stretch counts as
-    two lies, and is believed in only if that leaves fewer than without it.
+    for each other: if half of them are flagged, all are. So they are if that they are equal is evidence
+    by itself (`is_stuck`); this is asked only where readings are judged for the user, not by the scout,
+    whose play was tuned and measured without it. A burst accuses the honest readings around it, so
+    stretches of consecutive ones are also predicted without each other; such a stretch counts as two
+    lies, and is believed in only if that leaves fewer than without it.
 
     Args:
         model: The readings.
         rounds: The round of each, (n,): what is consecutive.
+        stuck_within: Equal readings below this in absolute value may be evidence by themselves. Others
+            were cut, and need not have been equal as they were told.
     """
     alike, order = told_alike(model.group, model.y), np.argsort(rounds)
     none = np.zeros(len(order), dtype=np.bool_)
@@ -86,12 +101,15 @@ def judged(model: "LeaveOneOut", rounds: Ints) -> Verdict:
             is_flagged, rows = (without, rows) if explains else (is_flagged, ())
             break
         rows = kept  # the others were off because of a lie elsewhere
-    is_stuck = none.copy()
+    stuck = none.copy()
     for value in np.unique(alike[alike >= 0]):  # found stuck in one place, stuck everywhere
-        is_stuck |= (alike == value) & bool(is_flagged[alike == value].mean() >= 0.5)
-    if (is_stuck & ~is_flagged).any():  # what they were witnesses against is to be judged again
+        same = alike == value
+        is_half = bool(is_flagged[same].mean() >= 0.5)
+        is_whole = bool(np.abs(model.y[same]).max() < stuck_within)
+        stuck |= same & (is_half or (is_whole and is_stuck(model, same)))
+    if (stuck & ~is_flagged).any():  # what they were witnesses against is to be judged again
         in_row = np.isin(np.arange(len(order)), np.concatenate([[-1], *rows]))
-        is_flagged = _settled(model, alike, is_stuck | in_row)
+        is_flagged = _settled(model, alike, stuck | in_row)
     expected, sd = _apart(model, alike, np.where(is_flagged, _NOTHING, 1.0))
     return Verdict(expected, sd, np.abs(model.y - expected) / sd, is_flagged, rows)
 
@@ -119,6 +137,50 @@ def told_alike(group: Ints, y: Floats) -> Ints:
     if (alike >= 0).mean() > ALIKE_MAX:
         return np.full(len(y), -1)
     return alike
+
+
+def is_stuck(model: "LeaveOneOut", same: Bools) -> bool:
+    """Whether equal readings are evidence by themselves: honest noise would have made them differ.
+
+    They must have been read at STUCK_PLACES points or more, and neither of two things may explain them.
+    First chance: readings on a coarse grid often agree. Among n readings, each of which agrees with p
+    others, there are about n p^(k - 1) / k! sets of k equal ones. p is the number of readings within two
+    noise_std, times the step of the grid over the width of that band; or the share of the other readings
+    that are equal to one elsewhere, if that is more. Second, f may be constant somewhere and without
+    noise there, or the instrument may saturate. Equal readings then lie beside each other: at most half
+    of these may have another one of them as their nearest point.
+    """
+    group, y = model.group, model.y
+    points = np.unique(group[same])
+    n, k, value = len(y), len(points), y[same][0]
+    if k < STUCK_PLACES or model.is_exact:
+        return False
+    band = 4.0 * math.sqrt(float(np.median(model.noise_var[same])))
+    n_near = 1 + int((np.abs(y[~same] - value) <= 0.5 * band).sum())
+    pairs = np.unique(np.stack([group[~same], y[~same]]), axis=1)
+    n_places = np.unique(pairs[1], return_counts=True)[1]
+    share = float(n_places[n_places > 1].sum()) / max(1, int(n_places.sum()))
+    near = y[np.argsort(np.abs(y - value), kind="stable")]  # a grid may be finer further away
+    p = max(n_near * step_of(near[: int(same.sum()) + N_ON_GRID]) / band, share)
+    if n * p ** (k - 1) / math.factorial(k) > STUCK_CHANCE:
+        return False
+    return bool(np.isin(model.nearest()[points], points).mean() <= 0.5)
+
+
+def step_of(y: Floats) -> float:
+    """The largest step of which all differences of readings are multiples, such as 1 of whole numbers.
+
+    0 where there is none: of less than a billionth of their range.
+    """
+    gaps = np.diff(np.unique(y))
+    least = 1e-9 * float(gaps.sum())
+    rest = gaps[gaps > least]
+    step = 0.0
+    while len(rest):
+        step = float(rest.min())
+        rest = np.abs(gaps - step * np.round(gaps / step))
+        rest = rest[rest > least]
+    return step
 
 
 def _apart(model: "LeaveOneOut", alike: Ints, weights: Floats) -> tuple[Floats, Floats]:
@@ -244,6 +306,7 @@ class LeaveOneOut:
         self.group = group
         self.y = y
         self.noise_var = noise_var
+        self._K = K
         self._m = len(K)
         self._diagonal: Floats = 1.0 / self._sum(1.0 / noise_var)
         system = K + np.diag(self._diagonal)
@@ -264,6 +327,19 @@ class LeaveOneOut:
         known = 1.0 / var[self.group]
         expected = (known * mean[self.group] + rest_total) / (known + rest)
         return expected, np.sqrt(1.0 / (known + rest) + self.noise_var)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is hardly any noise."""
+        return float(np.median(self.noise_var)) <= 1.01 * NOISE_FLOOR * float(self._K.diagonal().max())
+
+    def nearest(self) -> Ints:
+        """To each distinct point the one that its value of f is most correlated with, (m,)."""
+        sd = np.sqrt(np.maximum(self._K.diagonal(), _EPS))
+        correlation = self._K / sd / sd[:, None]
+        np.fill_diagonal(correlation, -np.inf)
+        nearest: Ints = np.argmax(correlation, axis=1)
+        return nearest
 
     def _sum(self, values: Floats) -> Floats:
         """Over the readings of each point, (m,)."""

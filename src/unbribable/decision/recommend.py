@@ -52,6 +52,8 @@ class Guarantee:
     """The budget."""
     void: str | None = None
     """Why nothing is guaranteed, if so."""
+    reason: str = ""
+    """The same in a short clause."""
     is_refuted: bool = False
     """Whether that is because the readings contradict the assumptions."""
     cap: float = math.inf
@@ -190,6 +192,8 @@ class Recommendation:
     """Readings that the estimate rests on."""
     caution: str = ""
     """Why the estimate should not be relied on yet, in words; empty if nothing speaks against it."""
+    remarks: tuple[str, ...] = ()
+    """What to know of the worst case before relying on it, a short line each, the gravest first."""
     lower: float | None = None
     """f(x) is at least that (where guaranteed). None if the readings contradict the assumptions."""
     upper: float | None = None
@@ -205,6 +209,8 @@ class Recommendation:
     is_wide: bool = False
     """Whether the interval is wider than all readings that look honest together."""
     rule: str = "own"
+    reason: str = ""
+    """Why nothing is guaranteed, in a short clause; empty if something is."""
     guarantee: str = "No guarantee."
     """The guarantee, or why there is none, in words."""
     levels: tuple[Level, ...] = ()
@@ -216,6 +222,8 @@ class Recommendation:
     """What the readings say of f(x) by the number of lies; None where there is no reading."""
     n_lies: int | None = None
     """The number of lies that `lower` and `upper` allow for, where lies are counted."""
+    premise: str = ""
+    """What they suppose besides that, in a short clause."""
 
     def worst_case(self, n_lies: int) -> tuple[float, float] | None:
         """What f(x) can be if at most so many readings are lies, of any size.
@@ -235,6 +243,29 @@ class Recommendation:
             return ()
         return self.lies.table(max(N_SHOWN, self.n_lies or 0))
 
+    def allowing_for(self, n_lies: int) -> "Recommendation":
+        """The same with the interval for so many lies, or for as many as there must be at least."""
+        if self.lies is None:
+            return self
+        n_lies = max(n_lies, self.lies.least)
+        found = self.lies.interval(n_lies)
+        if found is None:
+            return self
+        which = "is a lie" if n_lies == 1 else "are lies"
+        supposed = f"at most {n_lies} of the {self.lies.n_readings} readings {which}"
+        if not n_lies:
+            supposed = "no reading is a lie"
+        probability = self.lies.probability
+        return replace(
+            self,
+            lower=found[0],
+            upper=found[1],
+            n_lies=n_lies,
+            supposed=supposed,
+            probability=probability,
+            reason="",
+        )
+
     def lies_needed(self, value: float) -> int:
         """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
         return 0 if self.lies is None else self.lies.needed(checks.real("value", value))
@@ -248,32 +279,73 @@ class Recommendation:
 
     def __str__(self) -> str:
         """The point, the value to expect there, the worst case, and what that supposes."""
-        lines = [f"use {words.point(self.x, self.params)}"]
+        return "\n".join(self.lines())
+
+    def lines(self, n_use: int = 3, n_remarks: int = 2) -> list[str]:
+        """The same in lines of at most `words.WIDTH` characters.
+
+        Args:
+            n_use: Lines for the point, at most.
+            n_remarks: Remarks, at most.
+        """
+        lines = words.wrapped(f"use {words.point(self.x, self.params)}", most=n_use)
         if self.estimate is not None and self.estimate_sd is not None:
             n = "the one reading" if self.n_honest == 1 else f"the {self.n_honest} readings"
             which = f"{n} that look{'s' * (self.n_honest == 1)} honest"
             expected = words.plus_minus(self.estimate, self.estimate_sd)
-            lines.append(f"  expected value: {expected} (an estimate from {which})")
-            lines += [f"  {self.caution}"] * bool(self.caution)
+            lines += words.wrapped(f"expected value: {expected} (an estimate from {which})", 2, 1)
+        for text, most in [
+            (self.caution, 2),
+            (self._worst, None),  # a condition is never cut
+            *((r, 1) for r in self.remarks[:n_remarks]),
+        ]:
+            lines += words.wrapped(text, 2, most)
+        return lines
+
+    @property
+    def _worst(self) -> str:
+        why = self.reason or "nothing is guaranteed"
         if self.lower is None:
-            lines.append("  worst case: no interval, since nothing is guaranteed")
-        elif self.probability is None:
-            lines.append(f"  worst case: {self.lower:.4g} to {self.upper:.4g}, not guaranteed")
-        else:
-            lines.append(
-                f"  worst case: {self.lower:.4g} to {self.upper:.4g} (with probability at least "
-                f"{self.probability:.4g} if {self.supposed})"
-            )
-            lines += [f"  {WIDE}"] * self.is_wide
-        return "\n".join(lines)
+            return f"worst case: none, {why}"
+        if self.n_lies is not None and self.lies is not None and self.probability is not None:
+            return self._worst_by_lies
+        ends = f"worst case: {self.lower:.4g} to {self.upper:.4g}"
+        if self.probability is None:
+            return f"{ends}, not guaranteed: {why}"
+        return f"{ends} ({self._condition})"
+
+    @property
+    def _condition(self) -> str:
+        wide = f"{WIDE}, " if self.is_wide else ""
+        return f"{wide}with probability at least {self.probability:.4g} if {self.supposed}"
+
+    @property
+    def _worst_by_lies(self) -> str:
+        """By the number of lies: the least that there can be, one, and as many as are allowed for."""
+        assert self.n_lies is not None
+        rows = {k: (lower, upper) for k, lower, upper in self.by_lies}
+        shown = sorted({min(rows, default=0), 1, self.n_lies} & rows.keys())
+        if len(shown) < 2:
+            return f"worst case: {self.lower:.4g} to {self.upper:.4g} ({self._condition})"
+        ends = ", ".join(f"{_lied(k)} {rows[k][0]:.4g} to {rows[k][1]:.4g}" for k in shown)
+        premise = f" if {self.premise}" if self.premise else ""
+        wide = f"{WIDE}, " if self.is_wide else ""
+        return f"worst case: {ends} ({wide}with probability at least {self.probability:.4g}{premise})"
+
+
+def _lied(k: int) -> str:
+    return "nobody lied" if not k else f"{k} lie{'s' * (k > 1)}"
 
 
 N_SHOWN = 3
 """Lies that a table goes to, at least."""
 
-WIDE = (
-    "This is wider than all readings that look honest together: too few rounds for a useful guarantee."
-)
+WIDE = "wider than all honest readings"
+"""What is said of an interval that is."""
+
+
+REFUTED = "the readings contradict what is assumed"
+"""A refutation in a short clause."""
 
 
 def threat_of(threat: str | None, default: str) -> str:
@@ -306,13 +378,17 @@ def trusted(
     )
     bounds = ValidBounds.of([algorithm.policy.named(label) for label in guarantee.labels], assumed)
     void = refuted(algorithm)
+    reason = REFUTED if void else ""
     if algorithm.options.beta is not None:
         void = "No guarantee: beta was given, which replaces the proven noise width."
+        reason = "beta was given"
     elif journal.is_selected:
         void = journal.selection()
+        reason = "readings may be missing because of their values"
     guarantee = replace(
         guarantee,
         void=void,
+        reason=reason,
         is_refuted=algorithm.refuted is not None,
         cap=assumed.c_max,
         conditions=journal.conditions,
@@ -401,9 +477,10 @@ def recommendation(
     certificate = None if void else units.scale * bounds.simple_regret(i)
     is_refuted = guarantee.is_refuted or bounds.is_refuted
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
-    n_lies = guarantee.lies.n_lies if isinstance(guarantee.lies, CountedLies) else None
-    if n_lies is not None and lies is not None and lower is not None and upper is not None:
-        found = lies.interval(n_lies)
+    n_lies = None if guarantee.lies is None else guarantee.lies.n_lies
+    if isinstance(guarantee.lies, CountedLies) and lies is not None and lower is not None:
+        assert upper is not None
+        found = lies.interval(guarantee.lies.n_lies)  # one event with the bounds
         if found is not None:
             lower, upper = max(lower, found[0]), min(upper, found[1])
         if certificate is not None:
@@ -424,6 +501,7 @@ def recommendation(
         threat=guarantee.threat,
         supposed=guarantee.supposed(units),
         rule=rule,
+        reason=guarantee.reason or (REFUTED if void else ""),
         guarantee=said,
         levels=tuple(
             replace(level.in_units(units), conditions=guarantee.conditions) for level in levels

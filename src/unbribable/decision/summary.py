@@ -57,9 +57,7 @@ def details(algorithm: "Algorithm") -> Details:
     shown = algorithm.policy.shown()
     return Details(
         instances=tuple(dict.fromkeys([*algorithm.instances, *shown])),
-        instance_bounds=lambda: {
-            label: (each.lcb_bar, each.ucb_bar) for label, each in shown.items()
-        },
+        instance_bounds=lambda: {label: (each.lcb_bar, each.ucb_bar) for label, each in shown.items()},
         budgets=algorithm.policy.budgets,
         maximisers=None if maximisers is None else maximisers.sum(axis=1),
         detected=algorithm.detected,

@@ -1,12 +1,13 @@
 """Which readings look like lies: each against what all the others say about it."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.decision.conditions import supposition
 from unbribable.decision.predictions import FLAG_AT, NOTICE_AT, Verdict, judged, model_of
 from unbribable.decision.proposal import Reading
 from unbribable.decision.recommend import trusted
@@ -16,6 +17,55 @@ from unbribable.theory.assumptions import Assumptions
 
 if TYPE_CHECKING:
     from unbribable.decision.algorithm import Algorithm
+
+
+class Kind(StrEnum):
+    """What speaks against a reading."""
+
+    SAME_POINT = "same point"
+    """Other readings of the same point differ: `off` from their median; `rounds` are theirs."""
+    OUTSIDE = "outside"
+    """It lies `off` outside [`low`, `high`], the bounds of `instance` on f at its point."""
+    PREDICTED = "predicted"
+    """It is `off` by `off / sd` standard deviations from `expected`, what the others predict."""
+    EQUAL = "equal"
+    """It is the same to the last digit as the readings of `rounds`."""
+    BURST = "burst"
+    """It is one of the readings in a row, in `rounds`, that are all `off` to the same side."""
+    DRIFT = "drift"
+    """The same, and they are off more and more."""
+    BEYOND_REACH = "beyond reach"
+    """It lies outside [`low`, `high`], which f and noise cannot leave, and was cut there."""
+    NOT_LEARNABLE = "not learnable"
+    """It is infinite, or too large to be computed with, so nobody learned it."""
+    MISSING = "missing"
+    """It is certain only if none of the `n` missing readings is missing because of its value."""
+
+
+HEURISTIC_KINDS = (Kind.PREDICTED, Kind.EQUAL, Kind.BURST, Kind.DRIFT, Kind.BEYOND_REACH)
+"""The kinds for which a reading is flagged, whatever the bounds say."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One thing that speaks against a reading. Amounts are in the units of its suspect."""
+
+    kind: Kind
+    rounds: tuple[int, ...] = ()
+    """The rounds it is about, ascending, from 1."""
+    off: float | None = None
+    """By how much the reading is off: > 0 if it is too high."""
+    expected: float | None = None
+    sd: float | None = None
+    low: float | None = None
+    high: float | None = None
+    instance: str | None = None
+    n: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-able data: what this kind has."""
+        plain = {name: value for name, value in asdict(self).items() if value is not None}
+        return {**plain, "kind": self.kind.value, "rounds": list(self.rounds)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +89,25 @@ class Suspect:
     instance: str | None
     """The instance that learned from it, None if nobody did."""
     is_flagged: bool
-    """Heuristic verdict: score >= FLAG_AT, or in a row of readings off to the same side, or certain."""
+    """Heuristic verdict: score >= FLAG_AT, or one of equal readings, or in a row of readings off to the
+    same side, or certain."""
     is_certain: bool
     """Whether it is corrupted for certain, under the assumptions, as `suspects` explains."""
-    evidence: tuple[str, ...]
-    """What speaks against it, in words with numbers; empty unless flagged."""
+    reasons: tuple[Reason, ...]
+    """What speaks against it, as data; empty unless flagged."""
+    evidence: tuple[str, ...] = ()
+    """The reasons in words, where a door has said them: with a result, a study, an audit."""
     params: dict[str, Any] | None = None
     """x by the names of a named space."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-able data."""
-        return {**asdict(self), "x": self.x.tolist(), "evidence": list(self.evidence)}
+        return {
+            **asdict(self),
+            "x": self.x.tolist(),
+            "reasons": [reason.to_dict() for reason in self.reasons],
+            "evidence": list(self.evidence),
+        }
 
 
 def suspects(
@@ -94,7 +152,7 @@ def suspects(
         cut_at: Readings beyond this, on either side, count as if there to what is predicted of others.
 
     Returns:
-        Certain ones first, then by score. Only bursts and drifts depend on the order of the rounds.
+        As `in_order` puts them. Only bursts and drifts depend on the order of the rounds.
     """
     readings = algorithm.readings
     if not readings:
@@ -110,7 +168,8 @@ def suspects(
     noise_std = assumed.noise_std * quality
     rounds = np.array([readings[k].t for k in order])
     model = model_of(points, np.clip(y, -cut_at, cut_at), scored_by.noise_std * quality, scored_by)
-    group, noise_var, verdict = model.group, model.noise_var, judged(model, rounds)
+    group, noise_var = model.group, model.noise_var
+    verdict = judged(model, rounds, min(cut_at, units.limit))
     expected, sd = verdict.expected, verdict.sd
     residual = y - expected
     score = np.abs(residual) / sd
@@ -122,27 +181,33 @@ def suspects(
         reading = readings[order[k]]
         is_certain = bool(_excess(algorithm, proven, reading, units)[0] > limit[k])
         is_flagged = is_certain or bool(verdict.is_flagged[k])
-        evidence: list[str] = []
+        reasons: list[Reason] = []
         if is_flagged:
             others = (group == group[k]) & (np.arange(len(y)) != k)
-            off, sd_off = _off_median(y[k], noise_var[k], y[others], noise_var[others])
+            off, sd_off = _off_median(float(y[k]), noise_var[k], y[others], noise_var[others])
             if off * residual[k] > 0.0 and abs(off) > NOTICE_AT * sd_off:
-                n = int(others.sum())
-                whose = f"the median of {n} other readings" if n > 1 else "the only other reading"
-                evidence.append(f"{_distance(units.amount(off))} {whose} of the same point")
-            excess, where = _excess(algorithm, proven if is_certain else likely, reading, units)
-            if excess > NOTICE_AT * noise_std[k] + assumed.tolerance:
-                evidence.append(f"outside {where} by {units.scale * excess:.3g}")
-            if score[k] >= FLAG_AT:
-                evidence.append(
-                    f"{_distance(units.sign * residual[k] / sd[k], ' standard deviations')} what the "
-                    f"other readings predict ({units.from_model(expected[k]):.3g} +- "
-                    f"{units.scale * sd[k]:.3g})"
+                same = _ascending(rounds[others])
+                reasons.append(Reason(Kind.SAME_POINT, same, off=units.amount(off)))
+            excess, outside = _excess(algorithm, proven if is_certain else likely, reading, units)
+            if outside is not None and excess > NOTICE_AT * noise_std[k] + assumed.tolerance:
+                reasons.append(outside)
+            company: list[Reason] = []
+            if abs(y[k]) < units.limit:  # beyond it readings were cut, and need not have been equal
+                equal = verdict.is_flagged & (y == y[k]) & (np.arange(len(y)) != k)
+                company += equal_to(_ascending(rounds[equal]))
+            company += _in_a_row(verdict, rounds, residual, int(k), units)
+            if score[k] >= FLAG_AT or not (reasons or company):
+                reasons.append(
+                    Reason(
+                        Kind.PREDICTED,
+                        off=units.amount(float(residual[k])),
+                        expected=units.from_model(float(expected[k])),
+                        sd=units.scale * float(sd[k]),
+                    )
                 )
-            evidence += _in_company(verdict, rounds, y, residual, int(k), units)
+            reasons += company
             if is_certain and algorithm.journal.lost:
-                condition = supposition(algorithm.journal.conditions)
-                evidence.append(f"certain under the assumptions, and if {condition}")
+                reasons.append(Reason(Kind.MISSING, n=len(algorithm.journal.lost)))
         found.append(
             Suspect(
                 t=reading.t,
@@ -155,31 +220,55 @@ def suspects(
                 instance=reading.learner,
                 is_flagged=is_flagged,
                 is_certain=is_certain,
-                evidence=tuple(evidence),
+                reasons=tuple(reasons),
             )
         )
-    found.sort(key=lambda suspect: not suspect.is_certain)
-    return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
+    return tuple(suspect for suspect in in_order(found) if suspect.is_flagged or not flagged_only)
+
+
+def in_order(found: Iterable[Suspect]) -> list[Suspect]:
+    """The most suspicious first: certain ones, then flagged ones, then by score.
+
+    Equal readings, and those in a row, stand together and before single ones, whatever their own scores:
+    what they have in common speaks against them. The score of the worst of them counts for all.
+    """
+    found = list(found)
+    score = {suspect.t: suspect.score for suspect in found}
+
+    def rank(suspect: Suspect) -> tuple[bool, bool, bool, float, float]:
+        kinds = (Kind.EQUAL, Kind.BURST, Kind.DRIFT)
+        company = [t for reason in suspect.reasons if reason.kind in kinds for t in reason.rounds]
+        worst = max(score.get(t, 0.0) for t in (suspect.t, *company))
+        return not suspect.is_certain, not suspect.is_flagged, not company, -worst, -suspect.score
+
+    return sorted(found, key=rank)
+
+
+def equal_to(rounds: tuple[int, ...]) -> list[Reason]:
+    """That a reading is equal to those of these rounds; nothing where there are none."""
+    return [Reason(Kind.EQUAL, rounds)] if rounds else []
 
 
 def _excess(
     algorithm: "Algorithm", labels: tuple[str, ...], reading: Reading, units: Units
-) -> tuple[float, str]:
-    """How far the reading is outside the interval that excludes it most, and that interval in words.
+) -> tuple[float, Reason | None]:
+    """How far the reading is outside the interval that excludes it most, and that as a reason.
 
     An interval is what an instance leaves f at the point of the reading, cut at B0 on both sides.
     """
-    most, words, B0 = 0.0, "", algorithm.assumptions.B0
+    most, reason, B0 = 0.0, None, algorithm.assumptions.B0
     index = algorithm.search.index_of(reading.u)
     for label in labels:
         instance = algorithm.policy.named(label)
         lower = max(float(instance.lcb_bar[index]), -B0)
         upper = min(float(instance.ucb_bar[index]), B0)
-        excess = max(reading.y - upper, lower - reading.y)
-        if excess > most:
+        above, below = reading.y - upper, lower - reading.y
+        if max(above, below) > most:
+            most = max(above, below)
             low, high = units.interval(lower, upper)
-            most, words = excess, f"the {label} instance's interval [{low:.3g}, {high:.3g}]"
-    return most, words
+            off = units.amount(above if above > 0.0 else -below)
+            reason = Reason(Kind.OUTSIDE, off=off, low=low, high=high, instance=label)
+    return most, reason
 
 
 def _robust_labels(algorithm: "Algorithm", C: float | None) -> tuple[str, ...]:
@@ -190,24 +279,19 @@ def _robust_labels(algorithm: "Algorithm", C: float | None) -> tuple[str, ...]:
     return tuple(label for label in guarantee.labels if algorithm.policy.named(label).C > 0.0)
 
 
-def _in_company(
-    verdict: Verdict, rounds: Ints, y: Floats, residual: Floats, k: int, units: Units
-) -> list[str]:
-    """Which other readings are off in the same way, in words: alike, or in a row with it."""
-    words = []
-    alike = np.sort(rounds[verdict.is_flagged & (y == y[k])])
-    if len(alike) > 1:
-        words.append(f"the same value to the last digit in rounds {', '.join(map(str, alike))}")
+def _in_a_row(
+    verdict: Verdict, rounds: Ints, residual: Floats, k: int, units: Units
+) -> Iterable[Reason]:
+    """Which readings in a row with it are off to the same side."""
     for row in verdict.rows:
         if k in row:
-            side = "above" if units.sign * residual[k] > 0.0 else "below"
             grows = bool((np.diff(np.abs(residual[row])) > 0.0).all())
-            when = f"rounds {rounds[row[0]]} to {rounds[row[-1]]}"
-            words.append(
-                f"one of {len(row)} readings in a row ({when}) that are all {side} what the others "
-                f"predict: {'more and more, as by a drift' if grows else 'a burst'}"
-            )
-    return words
+            off = units.amount(float(residual[k]))
+            yield Reason(Kind.DRIFT if grows else Kind.BURST, _ascending(rounds[row]), off=off)
+
+
+def _ascending(rounds: Ints) -> tuple[int, ...]:
+    return tuple(sorted(rounds.tolist()))
 
 
 def _off_median(y: float, noise_var: float, others: Floats, other_vars: Floats) -> tuple[float, float]:
@@ -220,7 +304,3 @@ def _off_median(y: float, noise_var: float, others: Floats, other_vars: Floats) 
     spread = math.pi / 2.0 if len(others) > 2 else 1.0
     var = noise_var + spread * float(other_vars.mean()) / len(others)
     return y - float(np.median(others)), math.sqrt(var)
-
-
-def _distance(difference: float, unit: str = "") -> str:
-    return f"{abs(difference):.3g}{unit} {'above' if difference > 0.0 else 'below'}"

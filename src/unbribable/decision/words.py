@@ -1,10 +1,27 @@
 """Points and values as people read them."""
 
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
 from unbribable.model.checks import Floats
+
+WIDTH = 120
+"""Characters of a printed line, at most."""
+
+
+def wrapped(text: str, indent: int = 0, most: int | None = None) -> list[str]:
+    """The text in lines of at most WIDTH characters; beyond `most` of them it ends in dots."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        max_lines=most,
+        placeholder=" ...",
+        break_on_hyphens=False,
+    )
 
 
 def point(x: Floats, params: Mapping[str, Any] | None = None) -> str:

@@ -12,13 +12,15 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
+from unbribable.decision.suspects import Kind, Reason, Suspect
 from unbribable.integrations.optuna_space import Space
 from unbribable.integrations.optuna_terms import value_of
 from unbribable.model.checks import LARGEST_READING
 from unbribable.practice import space as named
 from unbribable.practice.engine import Engine
 from unbribable.practice.result import Result, Trial
+from unbribable.say.counting import TRIALS
+from unbribable.say.reasons import evidence
 
 if TYPE_CHECKING:
     from unbribable.integrations.optuna_sampler import UnbribableSampler
@@ -31,6 +33,13 @@ CONSTRAINED = (
     "The point is that of a trial whose constraints are met, as told: that is not guaranteed, and the "
     "points compared with it need not meet them."
 )
+INFINITE = (
+    "no finite value: what they would have read is missing because of what they returned. If that had "
+    "nothing to do with the value, say so with retract(study, number, reason, unrelated_to_value=True)."
+)
+N_INFINITE = 5
+"""Trials without a finite value that the guarantee names, at most."""
+
 CONDITIONAL = "outside the search space, since not all trials have it: its effect counts as noise"
 
 NOTE_KEY = "unbribable:"
@@ -53,7 +62,10 @@ def as_result(engine: Engine, space: named.Space) -> Result:
     for t, u in own.failed.items():
         x = own.x_of(u)
         is_row = t in own.rows
-        found[t] = Trial(t, x, space.shown(x), None, None, error="no value", is_row=is_row)
+        found[t] = Trial(
+            t, x, space.shown(x), None, None,
+            error="no value", because_of_value=own.lost[t], is_row=is_row,
+        )  # fmt: skip
     for each in own.told:
         x, is_given = own.x_of(each.u), each.chosen_by == "user"
         is_row = each.t in own.rows
@@ -77,7 +89,12 @@ def conditional(
 
 
 def in_words(
-    best: Recommendation, seen: str | None, others: Mapping[str, Any], *, is_constrained: bool
+    best: Recommendation,
+    seen: str | None,
+    others: Mapping[str, Any],
+    infinite: Sequence[FrozenTrial],
+    *,
+    is_constrained: bool,
 ) -> str:
     """The guarantee of a study.
 
@@ -85,11 +102,15 @@ def in_words(
         best: What is recommended.
         seen: Why those who read the storage know the draws; None if they do not.
         others: Its conditional parameters.
+        infinite: The complete trials whose values are infinite or too large to be learned.
         is_constrained: Whether trials have constraints.
     """
     parts = [CONSTRAINED] if is_constrained else []
     parts += [f"{name} is {CONDITIONAL}; the nearest trial had {others[name]!r}." for name in others]
     parts.append(by_trial(best.guarantee))
+    if infinite:
+        which = TRIALS.several([trial.number + 1 for trial in infinite], N_INFINITE)
+        parts.append(f"{which[0].upper()}{which[1:]} returned {INFINITE}")
     if best.regret_bound is not None and best.threat == "weak" and seen is not None:
         parts.append(f"{READERS} ({seen}).")
     return " ".join(parts)
@@ -147,14 +168,14 @@ class StudySuspect(Suspect):
     @property
     def number(self) -> int:
         """Of the trial, as Optuna counts."""
-        return self.t - 1
+        return TRIALS.number(self.t)
 
     @classmethod
     def infinite(cls, trial: FrozenTrial) -> "StudySuspect":
         """A value that no function and no noise can have; nobody learned it."""
         y = value_of(trial)
-        what = f"beyond +-{LARGEST_READING:g}" if math.isfinite(y) else "not finite"
-        return cls(
+        high = LARGEST_READING if math.isfinite(y) else None
+        found = Suspect(
             t=trial.number + 1,
             x=np.array([]),
             y=y,
@@ -165,11 +186,22 @@ class StudySuspect(Suspect):
             instance=None,
             is_flagged=True,
             is_certain=True,
-            evidence=(f"{y} is {what}, and was not learned",),
-            params=dict(trial.params),
+            reasons=(Reason(Kind.NOT_LEARNABLE, high=high),),
         )
+        return cls.of(found, trial)
+
+    @classmethod
+    def of(cls, suspect: Suspect, trial: FrozenTrial) -> "StudySuspect":
+        """The same with the parameters of its trial, and its reasons in words about trials."""
+        words = {"params": dict(trial.params), "evidence": evidence(suspect, TRIALS)}
+        return cls(**{**vars(suspect), **words})
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, by Optuna's number, without the encoded point."""
-        plain = {name: value for name, value in asdict(self).items() if name not in ("t", "x")}
-        return {"number": self.number, **plain, "evidence": list(self.evidence)}
+        plain = super().to_dict()
+        for reason in plain["reasons"]:
+            reason["trials"] = [TRIALS.number(t) for t in reason.pop("rounds")]
+        return {
+            "number": self.number,
+            **{name: value for name, value in plain.items() if name not in ("t", "x")},
+        }

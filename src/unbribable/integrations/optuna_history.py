@@ -10,7 +10,7 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.proposal import Query
-from unbribable.integrations.optuna_space import Space
+from unbribable.integrations.optuna_space import Space, not_single
 from unbribable.integrations.optuna_terms import (
     BEFORE,
     TRIAL_KEY,
@@ -53,6 +53,7 @@ class History:
         self.complete: list[FrozenTrial] = []
         self.is_constrained = False
         self._shared: set[str] = set()
+        self._all: dict[str, None] = {}
         self._newest: FrozenTrial | None = None
         self._ranges: dict[str, str] = {}
         self._trials: list[FrozenTrial] = []
@@ -105,6 +106,35 @@ class History:
             )
         return {name: newest.distributions[name] for name in sorted(self._shared)}
 
+    @property
+    def infinite(self) -> list[FrozenTrial]:
+        """The complete trials whose values are infinite, or too large to be learned."""
+        return [trial for trial in self.complete if is_infinite(trial)]
+
+    def check_shared(self, name: str, space: Mapping[str, BaseDistribution] | None) -> None:
+        """Say once that a parameter, and others outside the search space, are sampled uniformly.
+
+        Nothing is said yet of one that no complete trial has: after this trial all are named at once.
+
+        Args:
+            name: The parameter.
+            space: The search space, if one was given.
+        """
+        shared = self._shared if space is None else space
+        outside = [other for other in self._all if other not in shared]
+        if shared and name in outside and not self._said.issuperset(outside):
+            self._said.update(outside)
+            names = ", ".join(outside)
+            where = "in all trials of the study" if space is None else "in search_space"
+            warnings.warn(
+                f"parameters must be {where} to be optimized, got others: {names}; these are sampled "
+                "uniformly, and what they do counts as noise. To have them optimized begin another "
+                "study with search_space=..., and suggest each of its parameters in every trial, even "
+                "where it has no effect",
+                UserWarning,
+                stacklevel=2,
+            )
+
     def naive(self, best: FrozenTrial) -> FrozenTrial:
         """Optuna's best trial, or the best one that is left where that is retracted."""
         if best.number not in self.retracted:
@@ -145,7 +175,8 @@ class History:
                 continue
             u = self._point(trial, space) if is_new and is_lost(trial) else None
             is_pruned = trial.state == TrialState.PRUNED
-            engine.lose(t, u, because_of_value=is_pruned and not unrelated_to_value)
+            is_selected = is_pruned and not unrelated_to_value
+            engine.lose(t, u, because_of_value=is_selected or is_infinite(trial))
         others = [(where, each) for where, each in self._engines if each is not engine]
         self._engines = [*others, (space, engine)][-N_ENGINES:]
         return engine
@@ -176,6 +207,7 @@ class History:
         newest = trial if self._newest is None else self._newest
         names = set(trial.distributions)
         self._shared = names if self._newest is None else self._shared & names
+        self._all |= dict.fromkeys(not_single(trial.distributions))
         for name in self._shared:
             here, there = trial.distributions[name], newest.distributions[name]
             if here != there:
@@ -189,7 +221,7 @@ class History:
         rule, got = "", f"{value}"
         if not math.isfinite(value):
             rule = "the value of a trial must be finite"
-        elif is_lost(trial):
+        elif is_infinite(trial):
             rule = f"the value of a trial must be within +-{LARGEST_READING:g}"
         elif not space.covers(trial.params):
             rule = f"a trial must have all of the parameters {', '.join(space.distributions)}"
@@ -257,6 +289,11 @@ class History:
             warnings.warn(f"{rule}{what} (said once, others may follow)", UserWarning, stacklevel=2)
 
 
+def is_infinite(trial: FrozenTrial) -> bool:
+    """Whether the value of a trial is infinite, or too large to be learned."""
+    return trial.state == TrialState.COMPLETE and not abs(value_of(trial)) <= LARGEST_READING
+
+
 def is_added(trial: FrozenTrial) -> bool:
     """Whether a finished trial came as one, by `study.add_trial`, as the rows of a table do.
 
@@ -268,6 +305,4 @@ def is_added(trial: FrozenTrial) -> bool:
 
 def is_lost(trial: FrozenTrial) -> bool:
     """Whether a trial has ended without a value that can be learned."""
-    if trial.state == TrialState.COMPLETE:
-        return not abs(value_of(trial)) <= LARGEST_READING
-    return trial.state in (TrialState.FAIL, TrialState.PRUNED)
+    return trial.state in (TrialState.FAIL, TrialState.PRUNED) or is_infinite(trial)

@@ -31,7 +31,7 @@ from unbribable.integrations.optuna_answers import (
     in_words,
     note,
 )
-from unbribable.integrations.optuna_history import History, is_lost
+from unbribable.integrations.optuna_history import History
 from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
 from unbribable.integrations.optuna_terms import (
     AFTER,
@@ -69,20 +69,22 @@ class UnbribableSampler(BaseSampler):
     every process has to give the same ones, or to use `from_study`. The sampler itself holds state
     (engines that follow the studies) only to save time.
 
-    Failed, pruned and waiting trials are not learned, nor are infinite values, which `suspects` lists;
-    a point that gave no value is not proposed again while there are others. Enqueued and added trials
-    are learned. Parameters that not all complete trials share (conditional ones) are sampled
-    uniformly, and so is the first trial unless `search_space` is given; their effect on the value is
-    noise to this sampler. Where a range changes, that of the newest trial counts. Running trials are
-    taken into account until they end: one that was killed stays running, unless the storage has a
-    heartbeat, and keeps others away from its point.
+    Failed, pruned and waiting trials are not learned, nor are infinite values, which `suspects` lists.
+    Such a value is missing because of what it is, as that of a pruned trial, so nothing is guaranteed
+    then. A point that gave no value is not proposed again while there are others. Enqueued and added
+    trials are learned. Parameters that not all complete trials share (conditional ones, or added
+    midway) are sampled uniformly, as a warning says once, and so is the first trial unless
+    `search_space` is given; their effect on the value is noise to this sampler. Where a range changes,
+    that of the newest trial counts. Running trials are taken into account until they end: one that was
+    killed stays running, unless the storage has a heartbeat, and keeps others away from its point.
 
     Algorithms 2 and 3 (`known_or_zero`, corruption="layers") draw which instance learns. They are safe
     against those who do not know the draw. With reveal="before" whoever can read the storage can
     read it there, and so is a strong adversary; with reveal="after" and a secret seed it is written
     when the value is told. That hides it where a scout chooses the points; where the algorithm itself
     does (assumptions given, no explore), the point gives the draw away. The others do not draw, and need
-    no secret. Whoever can write to the storage can change values: see docs/threats.md.
+    no secret. Whoever can write to the storage can change values: the documentation's page on threat
+    models says what that means.
 
     Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
     the complete trials that meet them.
@@ -172,7 +174,8 @@ class UnbribableSampler(BaseSampler):
         """The parameters to use, with a certificate; beside them what Optuna alone would say.
 
         If trials have constraints, the parameters of a trial that meets them. If trials were pruned,
-        nothing is guaranteed: a pruner prunes because of the value, and what is left is too good.
+        nothing is guaranteed: a pruner prunes because of the value, and what is left is too good. The
+        same holds if a trial returned an infinite value, which cannot be learned.
 
         Args:
             study: The study.
@@ -194,10 +197,10 @@ class UnbribableSampler(BaseSampler):
                 params = {name: params[name] for name in self._search_space}
             others = conditional(history.complete, engine, space, best)
             seen = history.terms.seen_by_readers
-            guarantee = in_words(best, seen, others, is_constrained=among is not None)
+            guarantee = in_words(best, seen, others, history.infinite, is_constrained=among is not None)
             return StudyRecommendation(
                 **{**vars(best), "params": params, "guarantee": guarantee},
-                assumptions=assumed(engine),
+                assumptions=assumed(engine, space.named().columns),
                 conditional=others,
                 naive_number=naive.number,
                 naive_params=dict(naive.params),
@@ -209,9 +212,9 @@ class UnbribableSampler(BaseSampler):
         """The complete trials (or those that are flagged), the most suspicious first."""
         with self._looked_at(study) as (history, engine, _):
             trials = {trial.number + 1: trial for trial in history.complete}
-            infinite = [StudySuspect.infinite(trial) for trial in trials.values() if is_lost(trial)]
+            infinite = [StudySuspect.infinite(trial) for trial in history.infinite]
             doubted = [
-                StudySuspect(**{**vars(each), "params": dict(trials[each.t].params)})
+                StudySuspect.of(each, trials[each.t])
                 for each in doubt(engine, flagged_only=flagged_only)
             ]
             return (*infinite, *doubted)
@@ -312,8 +315,9 @@ class UnbribableSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         """A uniform value: a function of the seed, the number of the trial and the name."""
-        with self._lock:
-            seed = self._agreed(study).seed
+        with self._following(study) as history:
+            history.check_shared(param_name, self._search_space)
+            seed = history.terms.seed
         return sample_alone(seed, trial.number, param_name, param_distribution)
 
     def after_trial(

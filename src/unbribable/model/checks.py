@@ -81,6 +81,15 @@ def reading(name: str, value: Any) -> float:
     return number
 
 
+def is_too_large(value: Any) -> bool:
+    """Whether it is one number, and infinite or beyond LARGEST_READING."""
+    try:
+        entry = value.item() if hasattr(value, "item") else value
+        return bool(abs(entry) > LARGEST_READING)
+    except (ArithmeticError, RuntimeError, TypeError, ValueError):  # not one number
+        return False
+
+
 def _one_number(name: str, value: Any) -> float:
     cause: Exception | None = None
     try:

@@ -36,6 +36,7 @@ class Covariance:
         self.m, self.n = 0, n
         self.blocks: list[Floats] = [np.zeros((8, n))]
         self._k, self._is_look = 0, False
+        self._kept: Floats | None = None  # in a look: 0 for the rows that are begun anew, else 1
         self._columns: Floats = np.zeros((8, n_waiting_max))
         self._steps: Floats = np.zeros((n_waiting_max, n))
 
@@ -50,7 +51,8 @@ class Covariance:
         if not self._k:
             return row.copy()
         columns, steps = self._waiting
-        less: Floats = row - columns[j] @ steps
+        kept = 1.0 if self._kept is None else float(self._kept[j])
+        less: Floats = kept * row - columns[j] @ steps
         return less
 
     def rows(self, js: Sequence[int]) -> Floats:
@@ -67,15 +69,17 @@ class Covariance:
         gathered: Floats = np.concatenate(found) if len(found) > 1 else found[0]
         if self._k:
             columns, steps = self._waiting
-            return gathered - columns @ steps[:, indices]
+            kept = gathered if self._kept is None else (gathered.T * self._kept).T
+            return kept - columns @ steps[:, indices]
         return gathered.copy() if isinstance(indices, int) else gathered
 
     def times(self, pull: Floats) -> Floats:
         """pull @ R: (n,) for a pull of (m,), (k, n) for one of (k, m)."""
         (rows, part), *others = self._parts()
-        product: Floats = pull[..., rows] @ part
+        kept = pull if self._kept is None else pull * self._kept
+        product: Floats = kept[..., rows] @ part
         for rows, part in others:
-            product += pull[..., rows] @ part
+            product += kept[..., rows] @ part
         if self._k:
             columns, steps = self._waiting
             product -= (pull @ columns) @ steps
@@ -86,7 +90,8 @@ class Covariance:
         columns, steps = self._waiting
         total = np.zeros(self.n)
         for rows, part in self._parts():
-            values = part - columns[rows] @ steps if self._k else part
+            kept = part if self._kept is None else self._kept[rows, None] * part
+            values = kept - columns[rows] @ steps if self._k else part
             total += np.einsum("j,jx,jx->x", prec[rows], values, values)
         return total
 
@@ -122,8 +127,12 @@ class Covariance:
         if self._steps.shape[1] < width:  # it was this one that grew, or a look
             self._steps = np.zeros((len(self._steps), width))
 
-    def defer(self, column: Floats, step: Floats) -> None:
-        """R -= outer(column, step), (m,) and (n,): when enough of them wait."""
+    def defer(self, column: Floats, step: Floats, anew: Sequence[int]) -> None:
+        """R -= outer(column, step), (m,) and (n,): when enough of them wait.
+
+        The rows `anew` are begun anew: they count as zero before.
+        """
+        self._begin_anew(anew)
         self._columns[: self.m, self._k] = column
         self._steps[self._k, : self.n] = step
         self._k += 1
@@ -140,13 +149,19 @@ class Covariance:
         """Forget what waits: all of R is going to be set."""
         self._k = 0
 
-    def subtract(self, columns: Floats, steps: Floats) -> None:
-        """R -= columns @ steps, (m, k) and (k, n), now (in a look: in thought); nothing may wait."""
+    def subtract(self, columns: Floats, steps: Floats, anew: Sequence[int]) -> None:
+        """R -= columns @ steps, (m, k) and (k, n), now (in a look: in thought); nothing may wait.
+
+        The rows `anew` are begun anew: they count as zero before.
+        """
         if self._is_look:
             self._columns, self._steps, self._k = columns, steps, len(steps)
+            self._kept = np.ones(self.m)
+            self._kept[anew] = 0.0
             return
         if not len(steps):
             return
+        self._begin_anew(anew)
         padded = np.zeros((len(steps), self.blocks[0].shape[1]))
         padded[:, : self.n] = steps
         self._subtract(columns, padded)
@@ -160,6 +175,11 @@ class Covariance:
         other = copy.copy(self)
         other._is_look = True
         return other
+
+    def _begin_anew(self, js: Sequence[int]) -> None:
+        for j in js:
+            self.blocks[j // N_ROWS][j % N_ROWS, : self.n] = 0.0
+            self._columns[j, : self._k] = 0.0
 
     @property
     def _waiting(self) -> tuple[Floats, Floats]:

@@ -28,6 +28,7 @@ class Elsewhere:
         self._posterior = posterior
         self._u: Floats = posterior.X[posterior.u]
         self._prec: Floats = posterior.prec.copy()
+        self._ybar = posterior.ybar
         is_precise = 0 < posterior.m <= M_FACTORED and float(self._prec.max()) > PREC_MAX
         self._system = posterior.system() if is_precise else None
         if self._system is None:
@@ -48,7 +49,7 @@ class Elsewhere:
         var = diag - np.einsum("jx,jx->x", weights, cross)
         var = np.maximum(var, np.minimum(resolution(self._posterior.m), diag))
         noise_var = np.einsum("jx,jx->x", weights, columns)
-        return BeliefAt(self._pull @ cross, var, noise_var, columns)
+        return BeliefAt(self._ybar @ weights, var, noise_var, columns)
 
     def gradients(self, x: Floats, at: BeliefAt, slope: Slope) -> tuple[Floats, Floats, Floats]:
         """Derivatives in x of mu, of var and of what has this slope at one point x, each (d,).

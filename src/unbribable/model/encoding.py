@@ -67,6 +67,17 @@ class Encoding:
                 raise type(error)(f"bounds of {name!r}: {error}") from None
         return cls(dimensions)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What each coordinate is called: its parameter, or one of its options, `gas=N2`."""
+        found: list[str] = []
+        for name, dimension, _ in self._parts:
+            if isinstance(dimension, Choice) and dimension.width > 1:
+                found += [f"{name}={option}" for option in dimension.options]
+            else:
+                found += [name] * dimension.width
+        return tuple(found)
+
     def encode(self, params: Mapping[str, Any]) -> Floats:
         """The point (d,) of the parameters; `snap` leaves it as it is.
 

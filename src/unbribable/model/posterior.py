@@ -174,7 +174,9 @@ class Posterior:
             change *= step
             noise_var += change
         self.gain += 0.5 * math.log1p(v / lam)
-        self._R.defer(column, step)
+        anew = [row] if v > lam else []
+        column[anew] = -lam  # r - v * step is lam * step, of which rounding leaves more
+        self._R.defer(column, step, anew)
         self._S = self._system = None
         self.tally.add(row, y, lam)
         is_rebuilt |= self._mend_if_drifted()
@@ -251,10 +253,8 @@ class Posterior:
         n, u, new = len(self.mu), self.u, X[len(self.mu) :]
         witness = u[-1:]
         cross = self.kernel(X[u], np.concatenate([new, X[witness]]))
-        if self._is_careful and self.m and self.prec.max() > PREC_MAX_NEW:
-            columns = self.system().factor.solve(cross) / self.prec[:, None]
-        else:
-            columns = self.columns_for(cross)
+        is_precise = self._needs_system(PREC_MAX_NEW)
+        columns = self.system().columns(cross) if is_precise else self.columns_for(cross)
         error = np.abs(columns[:, len(new) :] - self._R.columns(witness))
         is_off = bool((error**2 > DRIFT_TOLERANCE**2 * np.outer(self.var[u], self.var[witness])).any())
         columns, cross = columns[:, : len(new)], cross[:, : len(new)]
@@ -275,8 +275,11 @@ class Posterior:
 
     def system(self) -> System:
         """The m x m system of the points read, factored. O(m^3), once after each reading."""
-        system = self._system or System(self.kernel, self.X[self.u], self.prec, self.lam)
-        self._system = system if self.m <= M_SMALL else None
+        if self._system is not None:
+            return self._system
+        system = System(self.kernel, self.X[self.u], self.prec, self.lam)
+        if self.m <= M_SMALL:
+            self._system = system
         return system
 
     def drift(self) -> float:
@@ -293,7 +296,7 @@ class Posterior:
         if not self.m:
             return
         system = self.system()
-        u, prec, pull = self.u, self.prec, system.factor.solve(self.ybar)
+        u, prec, ybar = self.u, self.prec, self.ybar
         self._R.drop_waiting()
         self._S = self._noise_var = None
         for start in range(0, len(self.X), _BLOCK):
@@ -301,7 +304,7 @@ class Posterior:
             cross = self.kernel(self.X[u], self.X[part])
             solved = system.factor.solve(cross)
             self._R.set_columns(start, solved / prec[:, None])
-            self.mu[part] = pull @ cross
+            self.mu[part] = ybar @ solved  # with these weights, whatever rounding made of them
             self.var[part] = self.kernel.diag(self.X[part]) - np.einsum("jx,jx->x", cross, solved)
         self.var[u] = self._R.diagonal(u)  # accurate, the difference above is not
         self.gain = system.factor.half_log_det + 0.5 * float(np.sum(np.log(prec)))
@@ -323,8 +326,7 @@ class Posterior:
         prec^2. So by the m x m system where prec is large.
         """
         u, n = self.u, self._R.n
-        prec_max = PREC_MAX if len(X) == n else PREC_MAX_NEW
-        if self._is_careful and self.m and self.prec[self.prec.argmax()] > prec_max:
+        if self._needs_system(PREC_MAX if len(X) == n else PREC_MAX_NEW):
             return self.system().covariance(X[points], X)
         rows = self.kernel(X[points], X) if prior is None else prior.copy()
         if self.m:
@@ -333,6 +335,10 @@ class Posterior:
             if len(X) > n:
                 rows[:, n:] -= pull @ rows[: len(X) - n, u].T
         return rows
+
+    def _needs_system(self, prec_max: float) -> bool:
+        """Whether R is not precise enough to compute more of it."""
+        return self._is_careful and self.m > 0 and bool(self.prec[self.prec.argmax()] > prec_max)
 
     def _add_row(self, i: int, prior: Floats | None) -> bool:
         """Append R's row for candidate i; True if that showed drift and R was rebuilt."""
@@ -351,14 +357,19 @@ class Posterior:
         self.tally.add_point(i)
         return is_off
 
-    def _take(self, X: Floats, readings: Sequence[Reading]) -> tuple[Floats, Floats]:
-        """All of `observe_block` but R -= columns @ steps, (m, p) and (p, n), which are returned."""
+    def _take(self, X: Floats, readings: Sequence[Reading]) -> tuple[Floats, Floats, list[int]]:
+        """All of `observe_block` but `Covariance.subtract`, whose arguments are returned."""
         n, u, prec = len(self.mu), self.u.copy(), self.prec
         told = Tally(self.lam, readings)
         fresh = [i for i in told.u.tolist() if i not in self.tally.row]
         points = [*range(n, len(X)), *(i for i in fresh if i < n)]
-        rows = self.rows_of(points, X)
-        columns = rows[: len(X) - n, u].T  # R is symmetric on the points read
+        if len(X) > n and self._needs_system(PREC_MAX_NEW):
+            self._system = self.system()  # for rows_of, too
+            columns = self._system.columns(self.kernel(X[u], X[n:]))
+            rows = self.rows_of(points, X)
+        else:
+            rows = self.rows_of(points, X)
+            columns = rows[: len(X) - n, u].T  # R is symmetric on the points read
         self.X = X
         self.mu = np.concatenate([self.mu, (prec * self.ybar) @ columns])
         self.var = np.concatenate([self.var, rows[np.arange(len(X) - n), np.arange(n, len(X))]])
@@ -366,14 +377,18 @@ class Posterior:
         self._R.set_columns(n, columns)
         self._R.add_rows(rows[[points.index(i) for i in fresh]])
         self.tally.add_all(readings)
-        top = self._R.rows([self.tally.row[i] for i in told.u.tolist()])
+        own = np.array([self.tally.row[i] for i in told.u.tolist()], dtype=np.intp)
+        top = self._R.rows(own.tolist())
         steps, gain = condition(top, told.u, told.prec)
         self.mu += (told.ybar - self.mu[told.u]) @ steps
         self.var -= np.einsum("px,px->x", top, steps)
         self.var[told.u] = np.diag(steps[:, told.u]) / told.prec  # the same without cancellation
         self.gain += gain
         self._S = self._system = self._noise_var = None
-        return self._R.columns(told.u), steps
+        columns = self._R.columns(told.u)
+        is_anew = np.diag(top[:, told.u]) > 1.0 / told.prec
+        columns[own[is_anew]] = -np.diag(1.0 / told.prec)[is_anew]  # as in `observe`
+        return columns, steps, own[is_anew].tolist()
 
     def _mend_if_drifted(self) -> bool:
         is_due = self.m >= 2 * self._checked_at[0]

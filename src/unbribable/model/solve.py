@@ -117,6 +117,11 @@ class System:
             values[:, part] -= weights @ self._kernel(self._points, other[part])
         return values
 
+    def columns(self, cross: Floats) -> Floats:
+        """Posterior covariance of the points read with those of prior covariances `cross`, (m, k)."""
+        columns: Floats = self.factor.solve(cross) / self._prec[:, None]
+        return columns
+
     def variances(self) -> Floats:
         """Posterior variance at the points read, (m,), by A^-1 alone."""
         variances: Floats = (1.0 - self.factor.inverse_diagonal() / self._prec) / self._prec

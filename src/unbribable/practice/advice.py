@@ -6,28 +6,32 @@ from dataclasses import replace
 
 from unbribable.decision.conditions import FitIsRight, Open, under
 from unbribable.decision.estimate import expected
-from unbribable.decision.predictions import FLAG_AT
 from unbribable.decision.price import ROUNDS, Price
 from unbribable.decision.price import price as algorithm_price
 from unbribable.decision.recommend import Recommendation, certified, provable
-from unbribable.decision.suspects import Suspect, suspects
-from unbribable.decision.words import plus_minus
+from unbribable.decision.suspects import (
+    HEURISTIC_KINDS,
+    Kind,
+    Reason,
+    Suspect,
+    equal_to,
+    in_order,
+    suspects,
+)
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import OF_LIES, Plan
 
 CONDITIONAL = (
     "not known before them: the guarantee holds only if this fit is right, and its probability is what "
-    "it would be had they been known. docs/results.md has how often fitted runs missed."
+    "it would be had they been known. How often fitted runs missed is on the documentation's page on "
+    "results."
 )
 
 HEURISTIC = (
     "The point was chosen by a heuristic: the best lower bound on the readings that do not look like "
     "lies."
 )
-N_LISTED = 8
-"""Suspicious readings that a line names, at most."""
-
 N_DOUBTED = 2000
 """Readings that are all compared with each other to advise, at most: that costs O(m^3)."""
 
@@ -50,17 +54,30 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         if x is None:
             return None
     best = certified(algorithm, units=units, x=x)
+    is_stated = best.regret_bound is not None
+    if engine.plan.lies is not None and is_stated:
+        best = best.allowing_for(max(_lies_allowed(current), _n_flagged(current)))
     u = algorithm.candidates.coordinates[best.index]
     best = expected(best, current.estimate(), u, current.fit().likely.units)
     words = [HEURISTIC, best.guarantee] if is_scouted else [best.guarantee]
     supposed = best.supposed
     if engine.plan.fitted:
         supposed += ", and the fitted model is right"
-    if best.regret_bound is not None:
-        words += [clipped(current), overdrawn(current, best)]
+    premise = "the fitted model is right" if engine.plan.fitted else ""
+    remarks: list[str] = []
+    if is_stated:
+        short, whole = overdrawn(current, best)
+        words += [clipped(current), whole]
         words += [origin(engine.plan)] if engine.plan.fitted else []
-    rule = "scout" if is_scouted else best.rule
-    return replace(best, rule=rule, supposed=supposed, guarantee=" ".join(filter(None, words)))
+        remarks += [short, growing(current) if best.is_wide else ""]
+    return replace(
+        best,
+        rule="scout" if is_scouted else best.rule,
+        supposed=supposed,
+        premise=premise,
+        remarks=tuple(filter(None, remarks)),
+        guarantee=" ".join(filter(None, words)),
+    )
 
 
 def origin(plan: Plan) -> str:
@@ -89,24 +106,57 @@ def clipped(engine: Engine) -> str:
     )
 
 
-def overdrawn(engine: Engine, best: Recommendation) -> str:
-    """A warning where the flagged readings are off by more than the guarantee allows for.
+def overdrawn(engine: Engine, best: Recommendation) -> tuple[str, str]:
+    """A warning where more looks false than the guarantee allows for, in short and whole.
 
-    None is given beyond N_DOUBTED readings.
+    Where lies are counted, more readings; else more in all. None is given beyond N_DOUBTED readings.
     """
     if len(engine.told) > N_DOUBTED:
-        return ""
-    C = engine.fit().scale * (getattr(engine.judge(), "C", None) or 0.0)
-    if best.levels:
-        C = next(level.C for level in best.levels if level.regret_bound is not None)
-    off = sum(abs(suspect.residual) for suspect in _scored(engine) if suspect.is_flagged)
-    if off <= C:
-        return ""
+        return "", ""
     word = next(word for word in OF_LIES if getattr(engine.plan, word) is not None)
-    return (
-        f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the guarantee "
-        f"allows for: if they are lies, it does not hold; state a larger {word}=."
+    if engine.plan.lies is None:
+        C = engine.fit().scale * (getattr(engine.judge(), "C", None) or 0.0)
+        if best.levels:
+            C = next(level.C for level in best.levels if level.regret_bound is not None)
+        off = sum(abs(each.residual) for each in _scored(engine) if each.is_flagged)
+        is_more, advice = off > C, f"raise {word}="
+        much = f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the"
+    else:
+        n, allowed = _n_flagged(engine), _lies_allowed(engine)
+        if n <= allowed:
+            return "", ""
+        much = f"{n} reading{' looks' if n == 1 else 's look'} false, more than the {allowed}"
+        return f"{much} of lies={engine.plan.lies:g}: the worst case allows for {n}", (
+            f"{much} that the certificate allows for: if they are lies, it does not hold; state a larger "
+            f"{word}=."
+        )
+    if not is_more:
+        return "", ""
+    return f"{much} worst case allows for: {advice}", (
+        f"{much} guarantee allows for: if they are lies, it does not hold; state a larger {word}=."
     )
+
+
+def growing(engine: Engine) -> str:
+    """That more rounds hardly narrow the worst case, where more readings may then be lies."""
+    share = engine.plan.lies
+    if not isinstance(share, float):
+        return ""
+    n_flagged = _n_flagged(engine)
+    return (
+        f"More rounds hardly narrow this while {100.0 * share:.3g} % of all readings may be lies; state "
+        f"a number (lies={max(_lies_allowed(engine), n_flagged)}), and they do."
+    )
+
+
+def _n_flagged(engine: Engine) -> int:
+    """How many readings look false; 0 beyond N_DOUBTED readings."""
+    return len(doubt(engine, flagged_only=True)) if len(engine.told) <= N_DOUBTED else 0
+
+
+def _lies_allowed(engine: Engine) -> int:
+    """How many readings may be lies, where they are counted."""
+    return engine.plan.few_lies(engine.model().assumptions, engine.n_readings).n_lies
 
 
 def detection(engine: Engine) -> str:
@@ -137,28 +187,16 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
         if not low <= y <= high:
             residual = y - suspect.expected
             score = min(abs(residual) / suspect.sd, 1e300)
-            side = "above" if residual > 0.0 else "below"
-            evidence = (
-                f"beyond what f and noise can reach ([{low:.3g}, {high:.3g}]), and cut there",
-                f"{score:.3g} standard deviations {side} what the other readings predict "
-                f"({suspect.expected:.3g} +- {suspect.sd:.3g})",
+            equal = equal_to(tuple(t for t in sorted(told) if told[t] == y and t != suspect.t))
+            reasons = (
+                Reason(Kind.BEYOND_REACH, low=low, high=high),
+                Reason(Kind.PREDICTED, off=residual, expected=suspect.expected, sd=suspect.sd),
+                *equal,
             )
-            suspect = replace(
-                suspect, residual=residual, score=score, is_flagged=True, evidence=evidence
-            )
+            suspect = replace(suspect, residual=residual, score=score, is_flagged=True, reasons=reasons)
         found.append(replace(suspect, y=y))
-    found.sort(key=lambda suspect: (not suspect.is_certain, -suspect.score))
-    return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
-
-
-def listed(flagged: Sequence[Suspect], first: int = 1) -> str:
-    """The suspicious readings in a line; the number of the first round is `first`."""
-    words = [
-        f"{each.t - 1 + first} ({each.y:.4g}, expected {plus_minus(each.expected, each.sd)})"
-        for each in flagged[:N_LISTED]
-    ]
-    more = f" and {len(flagged) - N_LISTED} more" if len(flagged) > N_LISTED else ""
-    return f"suspicious: {', '.join(words) or 'none'}{more}"
+    ordered = in_order(found)
+    return tuple(suspect for suspect in ordered if suspect.is_flagged or not flagged_only)
 
 
 def price(
@@ -190,19 +228,30 @@ def price(
     )
 
 
-def assumed(engine: Engine) -> str:
-    """What the guarantee rests on, in words, with the units in which it is stated."""
+def modelled(engine: Engine, names: Sequence[str] = ()) -> str:
+    """What the guarantee rests on, in words, with the units in which it is stated.
+
+    Args:
+        engine: What was told.
+        names: What the coordinates are called, if they have names.
+    """
     plan, current = engine.plan, engine.settled()
     if plan.assumptions is not None:
-        return plan.assumptions.in_words()
+        return plan.assumptions.in_words(names=names)
     if current is None:
         return "None yet: there is no reading to fit them to."
     model, units = current.fit().judge, current.model().units
     return (
-        f"{model.assumptions.in_words(is_fitted=bool(plan.fitted))} Here f and the readings are "
-        f"counted from {units.center:.6g} in units of {units.scale:.6g}, and readings beyond "
-        f"+-{units.limit:.4g} of these are cut there. {origin(plan)}"
+        f"{model.assumptions.in_words(is_fitted=bool(plan.fitted), names=names)} Here f and the "
+        f"readings are counted from {units.center:.6g} in units of {units.scale:.6g}, and readings "
+        f"beyond +-{units.limit:.4g} of these are cut there."
     )
+
+
+def assumed(engine: Engine, names: Sequence[str] = ()) -> str:
+    """The same, with what was given and what was fitted."""
+    parts = [modelled(engine, names), origin(engine.plan) if engine.told else ""]
+    return " ".join(filter(None, parts))
 
 
 def _scored(engine: Engine) -> tuple[Suspect, ...]:
@@ -227,9 +276,14 @@ def _scored(engine: Engine) -> tuple[Suspect, ...]:
 
 
 def _uncertain(suspect: Suspect) -> Suspect:
-    if suspect.score >= FLAG_AT or not suspect.is_certain:
-        return replace(suspect, is_certain=False)
-    return replace(suspect, is_certain=False, is_flagged=False, evidence=())
+    """The same where nothing is certain; flagged only if something else speaks against it."""
+    if not suspect.is_certain:
+        return suspect
+    is_flagged = any(reason.kind in HEURISTIC_KINDS for reason in suspect.reasons)
+    reasons = tuple(reason for reason in suspect.reasons if reason.kind != Kind.MISSING)
+    return replace(
+        suspect, is_certain=False, is_flagged=is_flagged, reasons=reasons if is_flagged else ()
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

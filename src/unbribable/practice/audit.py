@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +22,9 @@ from unbribable.practice.plan import Settings, with_settings
 from unbribable.practice.proof import Proof, prove
 from unbribable.practice.result import Result, Trial, plain
 from unbribable.practice.study import Study
-from unbribable.practice.table import Table, ranges, read_table
+from unbribable.practice.table import Table, check_size, ranges, read_table
+from unbribable.say.counting import Counting
+from unbribable.say.reasons import evidence
 
 N_LEAST = 3
 """Readings that can be compared with each other, at least."""
@@ -89,6 +92,7 @@ def audit(
         is_selected = False
         table = read_table(points, y, space, target=target, ignore=ignore)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
+    check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are learned
     study = Study(table.space, direction=direction or "maximize", seed=seed, **settings)
     study._log.take(study._rows(zip(table.points, table.y, strict=True)))
@@ -124,6 +128,7 @@ class Audit:
                 f"an audit must have at least {N_LEAST} readings to compare, got {len(told)}"
             )
         _check_size(len(np.unique([reading.u for reading in told], axis=0)))
+        check_size(len(told), result.space.domain.d)
         self.result = result
         self.table = table
         self.name = name
@@ -158,7 +163,11 @@ class Audit:
     @cached_property
     def suspects(self) -> tuple[Suspect, ...]:
         """The readings that look false, the most suspicious first; `result.suspects` has all."""
-        return tuple(suspect for suspect in self.result.suspects if suspect.is_flagged)
+        return tuple(
+            replace(suspect, evidence=evidence(suspect, self.counting))
+            for suspect in self.result.suspects
+            if suspect.is_flagged
+        )
 
     @cached_property
     def recommendation(self) -> Recommendation:
@@ -193,6 +202,29 @@ class Audit:
         math.inf if no lies explain the readings: then an assumption is false.
         """
         return None if self.proof is None else self.proof.total
+
+    @property
+    def least_lies(self) -> int:
+        """At least so many readings are lies, of any size, with the probability of the worst case."""
+        lies = self.recommendation.lies
+        assert lies is not None  # there are readings
+        return lies.least
+
+    def worst_case(self, n_lies: int) -> tuple[float, float] | None:
+        """What f can be at the recommended point if at most so many readings are lies.
+
+        None if the readings prove that there are more.
+        """
+        return self.recommendation.worst_case(n_lies)
+
+    @property
+    def by_lies(self) -> tuple[tuple[int, float, float], ...]:
+        """(n_lies, lower, upper): the worst case by the number of lies, from the least number on."""
+        return self.recommendation.by_lies
+
+    def lies_needed(self, value: float) -> int:
+        """So many readings at least must be lies if f is worse than value at the recommended point."""
+        return self.recommendation.lies_needed(value)
 
     def price(self, eps: float | None = None) -> Price:
         """How much lying it takes before another point can be better than the answer by more than eps.
@@ -239,10 +271,14 @@ class Audit:
         """The model that guarantees and proofs rest on, in words, and how it was found."""
         return self.result.assumptions
 
+    @property
+    def counting(self) -> Counting:
+        """Readings count from 1, with where they stand in the table."""
+        return Counting("reading", labels=() if self.table is None else self.table.labels)
+
     def label(self, t: int) -> str:
         """Where reading t stands, in words."""
-        labels = () if self.table is None else self.table.labels
-        return f"reading {t}" + (f" ({labels[t - 1]})" if labels else "")
+        return self.counting.one(t)
 
     # --- as words, data and pages ------------------------------------------------------------------
 
@@ -251,19 +287,21 @@ class Audit:
         lines = [self.verdict]
         for suspect in self.suspects[:N_SHOWN]:
             place = words.point(suspect.x, suspect.params)
-            lines.append(f"  {self.label(suspect.t)}: {suspect.y:.4g} at {place}")
-            lines += [f"    {each}" for each in self.against(suspect)]
+            lines += words.wrapped(f"{self.label(suspect.t)}: {suspect.y:.4g} at {place}", 2)
+            for each in self.against(suspect):
+                lines += words.wrapped(each, 4)
         if len(self.suspects) > N_SHOWN:
             lines.append(f"  and {len(self.suspects) - N_SHOWN} more, see suspects")
         naive, is_doubted = self.naive, self.naive.t in {suspect.t for suspect in self.suspects}
-        lines += [
-            str(self.recommendation),
+        lines += self.recommendation.lines()
+        for text in (
             f"best reading: {naive.y:.4g} at {words.point(naive.x, self.result.space.params(naive.x))}, "
             f"{self.label(naive.t)}{', which looks false' if is_doubted else ''}",
             SOLVER if self.proof is None else self.proof.words,
             self.price().sentence,
             *self.notes,
-        ]
+        ):
+            lines += words.wrapped(text)
         return "\n".join(lines)
 
     @property

@@ -186,8 +186,9 @@ def _answers(audit: "Audit") -> Iterable[str]:
     ]
     yield "<h2>What to use, and what believing every reading would give</h2>"
     yield _table(("", "this audit", "best reading"), rows)
-    if best.is_wide:
-        yield f"<p>{escape(WIDE)}</p>"
+    wide = [f"This is {WIDE}."] if best.is_wide else []
+    for remark in (*wide, *best.remarks):
+        yield f"<p>{escape(remark)}</p>"
     yield f'<p class="soft">{escape(best.guarantee)}</p>'
     yield "<h2>What it would take to change the answer</h2>"
     price = audit.price()
@@ -304,7 +305,7 @@ def _interval(audit: "Audit") -> str:
 
 def _number(audit: "Audit", t: int) -> str:
     """The number of a reading, and where it stands."""
-    return audit.label(t).removeprefix("reading ")
+    return audit.counting.numbered(t)
 
 
 def _near(mean: float, sd: float) -> str:

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -17,13 +18,18 @@ LOG_FROM = 100.0
 """Ratio of the largest to the smallest number from which a scale may be a logarithmic one."""
 
 _EMPTY = {"", "na", "n/a", "#n/a", "nan", "null", "<na>", "nat", "-", "--", "?"}
-_COUNTERS = {"", "#", "id", "index", "no", "no.", "nr", "nr.", "number", "row", "run", "trial", "sample"}
-"""Names, in lower case, of columns whose numbers only name the rows."""
+_COUNTER = re.compile(
+    r"((#|id|index|no|nr|number|row|run|trial|sample|exp|experiment)[\s.:_()\[\]-]*)*", re.IGNORECASE
+)
+"""Names of columns whose numbers only name the rows: "Run #", "No.", "sample_id", or none at all."""
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _COMMA = re.compile(r"[+-]?\d+,\d+(e[+-]?\d+)?", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _WITH_UNIT = re.compile(r"[+-]?\d+([.,]\d+)?\s*(%|[^\W\d_][^\d,;]{0,9}|°[^\d,;]{0,9})")
+_LEADING = re.compile(r"[+-]?[\d.,]+(e[+-]?\d+)?", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r".*[\[(].*[\])]\s*")
+_MEND = "correct it, leave it empty, or ignore the column"
 _DATE = re.compile(
     r"(\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})([T ].*)?|\d{1,2}:\d{2}(:\d{2})?"
 )
@@ -39,26 +45,28 @@ class Column:
     """Where each of them stands, in words."""
 
     @classmethod
+    def as_found(cls, name: str, values: Sequence[Any], labels: Sequence[str]) -> "Column":
+        """Words stay words, numbers or not."""
+        return cls(name, tuple(_cell(value) for value in values), tuple(labels))
+
+    @classmethod
     def of(cls, name: str, values: Sequence[Any], labels: Sequence[str]) -> "Column":
         """From cells as they were found. Words become numbers where all of the column can be.
 
-        A comma is a decimal one, unless every number that has one could as well be thousands.
+        A comma is a decimal one, unless every number that has one could as well be thousands. The unit
+        of the header may stand in a cell, too: 450 °C under `temperature [°C]` is 450.
 
         Raises:
             ValueError: The message names the column and the cell, and says what to do.
         """
-        column = cls(name, tuple(_cell(value) for value in values), tuple(labels))
-        for cell in column.present:
-            if not (isinstance(cell, str | int | float) or hasattr(cell, "isoformat")):
-                column.refuse("numbers, words or dates", cell, column._way(cell))
-        with_comma = [cell for cell in column._words if _COMMA.fullmatch(cell)]
-        if with_comma and all(_THOUSANDS.fullmatch(cell) for cell in with_comma):
-            column.refuse(
-                "plain numbers",
-                with_comma[0],
-                "it could be a thousand times the other: write 1500 or 1.500, not 1,500",
-            )
-        numbers = [_number(cell) for cell in column.cells]
+        column = cls.as_found(name, values, labels)
+        if not all(_is_plain(cell) for cell in column.present):
+            column._refuse("numbers, words or dates", lambda cell: not _is_plain(cell))
+        with_comma = [cell for cell in column._words if _COMMA.fullmatch(column._bare(cell))]
+        if with_comma and all(_THOUSANDS.fullmatch(column._bare(cell)) for cell in with_comma):
+            way = "it could be a thousand times the other: write 1500 or 1.500, not 1,500"
+            column._refuse("plain numbers", lambda cell: cell in with_comma, way)
+        numbers = [column._number(cell) for cell in column.cells]
         if sum(number is None for number in numbers) > len(numbers) - len(column.present):
             return column
         return cls(name, tuple(numbers), tuple(labels))
@@ -73,9 +81,20 @@ class Column:
         """Whether every cell that is not empty is a number."""
         return all(type(cell) in (int, float) for cell in self.present)
 
+    @cached_property
+    def _is_whole(self) -> bool:
+        if len(self.present) < len(self.cells):  # a data frame makes floats of integers with gaps
+            return self.is_numbers and all(float(cell).is_integer() for cell in self.present)
+        return all(type(cell) is int for cell in self.present)
+
     @property
     def _words(self) -> list[str]:
         return [cell for cell in self.cells if isinstance(cell, str)]
+
+    @property
+    def n_numbers(self) -> int:
+        """How many of its cells are numbers."""
+        return sum(self._is_number(cell) for cell in self.present)
 
     # --- as readings -----------------------------------------------------------------------------
 
@@ -85,13 +104,13 @@ class Column:
         Raises:
             ValueError: A cell is not a finite number.
         """
-        found: list[float | None] = []
-        for cell, label in zip(self.cells, self.labels, strict=True):
-            if cell is not None and type(cell) not in (int, float):
-                way = self._way(cell) if _is(_WITH_UNIT, cell) else "correct it, or leave it empty"
-                self.refuse("numbers, since it is the target", cell, way)
-            found.append(None if cell is None else checks.reading(f"{self.name!r} in {label}", cell))
-        return found
+        if not self.is_numbers:
+            rule, way = "numbers, since it is the target", "correct it, or leave it empty"
+            self._refuse(rule, lambda cell: not self._is_number(cell), way)
+        return [
+            None if cell is None else checks.reading(f"{self.name!r} in {label}", cell)
+            for cell, label in zip(self.cells, self.labels, strict=True)
+        ]
 
     # --- as a parameter --------------------------------------------------------------------------
 
@@ -113,25 +132,32 @@ class Column:
         if all(hasattr(cell, "isoformat") or _is(_DATE, cell) for cell in present):
             return "holds dates"
         if all(_is(_WITH_UNIT, cell) for cell in present):
-            self.refuse("plain numbers", present[0], self._way(present[0]))
-        if not all(isinstance(cell, str) and _number(cell) is None for cell in present):
-            odd = next(cell for cell in present if _number(cell) is None)
-            self.refuse("numbers, or words throughout", odd, self._way(odd))
+            self._refuse("plain numbers", lambda cell: not self._is_number(cell))
+        if not all(isinstance(cell, str) and not self._is_number(cell) for cell in present):
+            rule = "numbers, or words throughout"
+            if 2 * self.n_numbers >= len(present):  # what is odd is what there is less of
+                self._refuse(rule, lambda cell: not self._is_number(cell))
+            self._refuse(rule, lambda cell: not isinstance(cell, str) or self._is_number(cell))
         if len(options) > min(MAX_OPTIONS, max(2, len(present) // 2)):
             return f"holds {len(options)} different words in {len(present)} rows, too many for a choice"
         return Choice(tuple(sorted(options)))
 
     @property
-    def is_counter(self) -> bool:
-        """Whether it looks as if its numbers only named the rows: 1, 2, 3, ..., or so by its name."""
-        cells = self.present
-        if len(set(cells)) < len(cells) or not all(type(cell) is int for cell in cells):
-            return False
-        is_named = self.name.strip().lower() in _COUNTERS
-        return is_named or (len(cells) > 2 and cells == list(range(cells[0], cells[0] + len(cells))))
+    def is_named_counter(self) -> bool:
+        """Whether it holds whole numbers that, by the name of the column, only name the rows."""
+        return self._is_whole and _COUNTER.fullmatch(self.name.strip()) is not None
 
-    def values(self, dimension: Dimension) -> list[Any]:
-        """The cells as values of a parameter, None where one is empty.
+    @property
+    def is_counter(self) -> bool:
+        """Whether it counts the rows, 1, 2, 3, ..., up to a few that are there twice or empty."""
+        cells, counted = self.present, list(dict.fromkeys(self.present))
+        if not self._is_whole or len(counted) < 3 or 4 * len(counted) < 3 * len(cells):
+            return False
+        n_empty = len(self.cells) - len(cells)
+        return counted == sorted(counted) and counted[-1] - counted[0] < len(counted) + n_empty
+
+    def values(self, name: str, dimension: Dimension) -> list[Any]:
+        """The cells as values of a parameter of this name, None where one is empty.
 
         Raises:
             TypeError, ValueError: A cell is none; the message says where.
@@ -142,43 +168,75 @@ class Column:
             if isinstance(dimension, Whole) and isinstance(cell, float) and cell.is_integer():
                 value = int(cell)
             if isinstance(dimension, Choice) and isinstance(cell, int | float):
-                value = next((option for option in dimension.options if str(cell) == option), cell)
+                value = next((each for each in dimension.options if self._number(each) == cell), cell)
             if isinstance(dimension, Real) and type(cell) is int:
                 value = float(cell)
             try:
-                _ = value is None or dimension.place(repr(self.name), value)
+                _ = value is None or dimension.place(repr(name), value)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{label}: {error}") from None
             found.append(value)
         return found
 
-    def refuse(self, rule: str, cell: Any, way: str) -> NoReturn:
+    def _refuse(self, rule: str, is_wrong: Callable[[Any], bool], way: str = _MEND) -> NoReturn:
         """Say what the column must hold, what it holds instead and where, and what to do."""
-        where = self.labels[self.cells.index(cell)]
+        cell, where = next(
+            (cell, label)
+            for cell, label in zip(self.cells, self.labels, strict=True)
+            if cell is not None and is_wrong(cell)
+        )
+        if isinstance(cell, str) and _WITH_UNIT.fullmatch(self._bare(cell)):
+            if self._may_have_unit:
+                rule = "numbers, with the unit of its header or none"
+                way = way.replace("correct", "convert")
+            else:
+                way = f"put the unit into the header: '{self.name} [unit]'"
         raise ValueError(f"column {self.name!r} must hold {rule}, got {cell!r} in {where}; {way}")
+
+    def _is_number(self, cell: Any) -> bool:
+        return self._number(cell) is not None
+
+    def _number(self, cell: Any) -> int | float | None:
+        """The number that a cell is or spells; None if it is none."""
+        if type(cell) in (int, float):
+            return cell  # type: ignore[no-any-return]
+        if not isinstance(cell, str):
+            return None
+        text = self._bare(cell)
+        text = text.replace(",", ".") if _COMMA.fullmatch(text) else text
+        if not _NUMBER.fullmatch(text):
+            return None
+        return int(text) if text.lstrip("+-").isdigit() and len(text) < 300 else float(text)
+
+    def _bare(self, cell: str) -> str:
+        """The words without the unit of the header."""
+        number = _LEADING.match(cell) if self._may_have_unit else None
+        unit = _unit(cell[number.end() :]) if number else ""
+        is_ours = bool(unit) and self._header.endswith((f"({unit})", f"[{unit}]"))
+        return number.group() if number and is_ours else cell
+
+    @cached_property
+    def _header(self) -> str:
+        return _unit(self.name)
+
+    @cached_property
+    def _may_have_unit(self) -> bool:
+        return _IN_BRACKETS.fullmatch(self.name) is not None
 
     def _scale(self) -> Dimension:
         """Numbers: whole where all are, logarithmic where that puts their median nearer the middle."""
         cells = sorted(self.present)
         low, high, median = cells[0], cells[-1], float(cells[len(cells) // 2])
-        for end in (low, high):
-            if not math.isfinite(end):
-                self.refuse("finite numbers", end, "correct it, or leave it empty")
+        if not (math.isfinite(low) and math.isfinite(high)):
+            way = "correct it, or leave it empty"
+            self._refuse("finite numbers", lambda cell: not math.isfinite(cell), way)
         log = low > 0 and high >= LOG_FROM * low
         if log:
             place = math.log(median / low) / math.log(high / low)
             log = abs(place - 0.5) < abs((median - low) / (high - low) - 0.5)
-        is_whole = all(type(cell) is int for cell in cells)
-        if len(cells) < len(self.cells):  # a data frame makes floats of integers with gaps
-            is_whole = all(float(cell).is_integer() for cell in cells)
-        if is_whole and high - low < MAX_COUNT:
+        if self._is_whole and high - low < MAX_COUNT:
             return Whole(int(low), int(high), log and high < 2**40)
         return Real(float(low), float(high), log)
-
-    def _way(self, cell: Any) -> str:
-        if _is(_WITH_UNIT, cell):
-            return f"put the unit into the header: '{self.name} [unit]'"
-        return "correct it, leave it empty, or ignore the column"
 
 
 def _is(pattern: re.Pattern[str], cell: Any) -> bool:
@@ -198,13 +256,10 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _number(cell: Any) -> int | float | None:
-    """The number that a cell is or spells; None if it is none."""
-    if type(cell) in (int, float):
-        return cell  # type: ignore[no-any-return]
-    if not isinstance(cell, str):
-        return None
-    text = cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell
-    if not _NUMBER.fullmatch(text):
-        return None
-    return int(text) if text.lstrip("+-").isdigit() else float(text)
+def _is_plain(cell: Any) -> bool:
+    return isinstance(cell, str | int | float) or hasattr(cell, "isoformat")
+
+
+def _unit(text: str) -> str:
+    """A unit, or a header that ends with one, as it is compared: ℃, °C and C are one."""
+    return re.sub(r"°(?=\w)", "", "".join(unicodedata.normalize("NFKC", text).split()))

@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+from collections import Counter
 from pathlib import Path
 
 
@@ -31,8 +32,8 @@ def read_csv(path: Path, notes: list[str]) -> tuple[list[str], list[list[str]], 
     if not rows:
         raise ValueError(f"{path} must have a header and rows, got an empty file")
     names = [name.strip() for name in rows[0]]
-    for name in names:
-        if names.count(name) > 1:
+    for name, n_times in Counter(names).items():
+        if n_times > 1:
             raise ValueError(f"columns must have different names, got {name!r} twice in {path}")
     for row, label in zip(rows, labels, strict=True):
         if len(row) != len(names):

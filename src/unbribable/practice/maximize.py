@@ -6,7 +6,8 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import Any, NamedTuple, Unpack
 
 from unbribable.decision.proposal import Query
 from unbribable.model import checks
@@ -62,7 +63,8 @@ def maximize(
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
             failed, nothing is learned, and the run goes on, unless the first ten all fail (five, if
-            each with a TypeError). "raise": it is raised.
+            each with a TypeError); if it returned an infinite number, nothing is guaranteed from then
+            on, since that reading is missing because of its value. "raise": it is raised.
         timeout: Seconds after which no evaluation begins any more; those that are running are
             finished, and the result says that it ended early.
         n_jobs: Evaluations at a time, in threads: f must be safe to call from several. What is asked
@@ -119,6 +121,17 @@ minimize.__signature__ = _signature.replace(  # type: ignore[attr-defined]
 )
 
 
+class _Answer(NamedTuple):
+    """What f came to."""
+
+    y: float | None
+    """The reading; None if there is none."""
+    failure: Exception | None = None
+    """Why not."""
+    is_too_large: bool = False
+    """Whether that is because of its value, which was infinite, or too large to be learned."""
+
+
 class _Run:
     """Holds changing state: a run under way."""
 
@@ -154,7 +167,7 @@ class _Run:
         """Ask, evaluate, tell and let hear, until all is done or somebody stops it."""
         if n_jobs == 1:
             while (query := self._next(())) is not None:
-                hear(self._tell(query, *self._read(query)))
+                hear(self._tell(query, self._read(query)))
             return
         pool, running = ThreadPoolExecutor(n_jobs), dict[Future[Any], Query]()
         try:
@@ -165,7 +178,7 @@ class _Run:
                     return
                 ended = wait(running, return_when=FIRST_COMPLETED).done
                 for future in sorted(ended, key=lambda each: running[each].t):
-                    hear(self._tell(running.pop(future), *future.result()))
+                    hear(self._tell(running.pop(future), future.result()))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -180,15 +193,18 @@ class _Run:
         left = [query for query in self._study.pending if query.t not in rounds]
         return left[0] if left else self._study.ask()
 
-    def _read(self, query: Query) -> tuple[float | None, Exception | None]:
+    def _read(self, query: Query) -> "_Answer":
+        value = None
         try:
-            return checks.reading("y", self._f(self._study.space.shown(query.x))), None
+            value = self._f(self._study.space.shown(query.x))
+            return _Answer(checks.reading("y", value))
         except Exception as raised:
             if self._on_error == "raise":
                 raise
-            return None, raised
+            return _Answer(None, raised, checks.is_too_large(value))
 
-    def _tell(self, query: Query, y: float | None, failure: Exception | None) -> Trial:
+    def _tell(self, query: Query, answer: "_Answer") -> Trial:
+        failure = answer.failure
         self._last_failure = failure  # which keeps what f held when it failed
         reason = None if failure is None else f"{type(failure).__name__}: {failure}"
         if failure is not None:
@@ -199,7 +215,9 @@ class _Run:
                     stacklevel=level_of_user(),
                 )
             self._failures.append(type(failure))
-        self._study.tell(query, y, error=reason)
+        self._study.tell(query, answer.y, error=reason)
+        if answer.is_too_large:
+            self._study._log.take([replace(self._study.trials[-1], because_of_value=True)])
         return self._study.trials[-1]
 
     def _check_hope(self) -> None:

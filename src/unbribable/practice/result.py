@@ -16,11 +16,16 @@ from unbribable.decision.suspects import Suspect
 from unbribable.decision.words import point
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.advice import advise, assumed, detection, doubt, listed, price
+from unbribable.practice.advice import advise, assumed, detection, doubt, modelled, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan
 from unbribable.practice.run_file import FORMAT, read, write
 from unbribable.practice.space import Space
+from unbribable.say.answer import BestReading, answer
+from unbribable.say.reasons import evidence
+
+MORE = "why: print(result.guarantee)"
+"""Where to read on after a summary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,8 @@ class Trial:
     """Why there is no reading."""
     retracted: bool | None = None
     """None, or that its reading was taken out: whether the reason had nothing to do with its value."""
+    because_of_value: bool = False
+    """Whether there is no reading because of its value: f returned an infinite one."""
     is_row: bool = False
     """Whether it came in a table, whose order says nothing of when it was read."""
 
@@ -58,7 +65,10 @@ class Trial:
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
-        names = ("number", "x", "params", "y", "instance", "is_given", "error", "retracted", "is_row")
+        names = (
+            "number", "x", "params", "y", "instance", "is_given", "error", "retracted",
+            "because_of_value", "is_row",
+        )  # fmt: skip
         return {name: plain(getattr(self, name)) for name in names}
 
     def tell(self, engine: Engine) -> None:
@@ -68,7 +78,7 @@ class Trial:
         if self.retracted is not None:
             engine.retract(self.t, unrelated_to_value=self.retracted)
         elif self.y is None:
-            engine.lose(self.t, self.x)
+            engine.lose(self.t, self.x, because_of_value=self.because_of_value)
         else:
             chosen_by = "user" if self.is_given else "algorithm"
             engine.tell(self.t, self.x, self.y, self.instance, chosen_by)
@@ -117,7 +127,10 @@ class Result:
     @cached_property
     def suspects(self) -> tuple[Suspect, ...]:
         """Every reading, the most suspicious first; `is_flagged` is the verdict. Nothing is deleted."""
-        return tuple(replace(each, params=self.space.params(each.x)) for each in doubt(self.engine))
+        return tuple(
+            replace(each, params=self.space.params(each.x), evidence=evidence(each))
+            for each in doubt(self.engine)
+        )
 
     @property
     def x(self) -> Any:
@@ -144,6 +157,23 @@ class Result:
         """f(x) is at most that, where guaranteed; None if the readings contradict the assumptions."""
         return None if self.recommendation is None else self.recommendation.upper
 
+    def worst_case(self, n_lies: int) -> tuple[float, float] | None:
+        """What f(x) can be if at most so many readings are lies, of any size.
+
+        None if the readings prove that there are more, and without a reading. All numbers of lies hold
+        together, with the same probability.
+        """
+        return None if self.recommendation is None else self.recommendation.worst_case(n_lies)
+
+    @property
+    def by_lies(self) -> tuple[tuple[int, float, float], ...]:
+        """(n_lies, lower, upper): the worst case by the number of lies, from the least number on."""
+        return () if self.recommendation is None else self.recommendation.by_lies
+
+    def lies_needed(self, value: float) -> int:
+        """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
+        return 0 if self.recommendation is None else self.recommendation.lies_needed(value)
+
     @property
     def regret_bound(self) -> float | None:
         """Certificate: the best candidate is better than x by at most that; None: no guarantee."""
@@ -151,14 +181,23 @@ class Result:
 
     @property
     def guarantee(self) -> str:
-        """What is guaranteed, in words, or why nothing is."""
-        words: str | None = self._of_best("guarantee")
-        return "No guarantee: there is no reading yet." if words is None else words
+        """What is guaranteed, or why nothing is; the price of a bribe; what was assumed. In words."""
+        best, names = self.recommendation, self.space.columns
+        if best is None:
+            return "No guarantee: there is no reading yet."
+        paragraphs = [best.guarantee]
+        said_already = best.regret_bound is not None and self.engine.plan.fitted
+        if best.regret_bound is not None:
+            paragraphs.append(self.price().sentence)
+        if said := detection(self.engine):
+            paragraphs.append(said)
+        rests_on = (modelled if said_already else assumed)(self.engine, names)
+        return "\n".join([*paragraphs, f"Assumed: {rests_on}"])
 
     @property
     def assumptions(self) -> str:
         """What the guarantee rests on, in words, with the units in which it is stated."""
-        return assumed(self.engine)
+        return assumed(self.engine, self.space.columns)
 
     @property
     def naive(self) -> Trial | None:
@@ -188,23 +227,22 @@ class Result:
         return self.engine.judge().refuted if self.engine.is_ready else None
 
     def summary(self) -> str:
-        """The answer in a few lines."""
+        """What to use, what to expect, the worst case, what to distrust: nine lines at most.
+
+        Of 120 characters each, at most. All the rest is in `guarantee`.
+        """
         if self.recommendation is None or self.naive is None:
             return f"No reading yet; {self.n_failed} of {len(self.trials)} evaluations failed."
-        naive, flagged = self.naive, [suspect for suspect in self.suspects if suspect.is_flagged]
-        doubt = "; it looks false" if naive.t in [suspect.t for suspect in flagged] else ""
-        where = point(naive.x, self.space.params(naive.x))
-        lines = [
-            str(self.recommendation),
-            f"best reading: {naive.y:.6g} in round {naive.t}, at {where}{doubt}",
-            f"rounds: {len(self.trials)}, failed: {self.n_failed}, {listed(flagged)}",
-            *([self.price().sentence] if self.regret_bound is not None else []),
-            self.guarantee,
-        ]
-        lines += [said] if (said := detection(self.engine)) else []
+        naive = self.naive
+        assert naive.y is not None
+        best_reading = BestReading(naive.t, naive.y, point(naive.x, self.space.params(naive.x)))
+        flagged = [suspect for suspect in self.suspects if suspect.is_flagged]
+        rest = [f"rounds: {len(self.trials)}, failed: {self.n_failed}"]
         if self.stopped is not None:
-            lines.append(f"The run was ended before its last round by {self.stopped}.")
-        return "\n".join(lines)
+            rest.append(f"ended before its last round by {self.stopped}")
+        if self.detected is not None and self.regret_bound is not None:
+            rest.append(f"corruption detected in round {self.detected}, if what is assumed is right")
+        return "\n".join(answer(self.recommendation, best_reading, flagged, [*rest, MORE]))
 
     def price(self, eps: float | None = None) -> Price:
         """How much lying it takes before another candidate can be better than x by more than eps.
@@ -221,20 +259,23 @@ class Result:
         """
         return price(self.engine, eps)
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def __repr__(self) -> str:
-        return f"Result({self.summary()})"
+        return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able data, without the secret seed."""
         best = (
-            "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide",
+            "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide", "remarks",
             "regret_bound", "between_candidates", "probability", "threat", "supposed",
         )  # fmt: skip
         return {
             "format": FORMAT,
             "x": plain(self.x),
             **{name: self._of_best(name) for name in best},
-            "guarantee": self.guarantee,
+            "guarantee": self.guarantee if self.recommendation is None else self._of_best("guarantee"),
             "assumptions": self.assumptions,
             "price": None if self.recommendation is None else self.price().to_dict(),
             "naive": None if self.naive is None else self.naive.to_plain(),
@@ -351,6 +392,7 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     fields |= {"x": x, "params": space.shown(x), "y": None if y is None else checks.reading("y", y)}
     trial = Trial(t, **fields)
     checks.truth("is_given", trial.is_given)
+    checks.truth("because_of_value", trial.because_of_value)
     checks.truth("is_row", trial.is_row)
     if trial.retracted is not None:
         checks.truth("retracted", trial.retracted)

@@ -55,6 +55,11 @@ class Space:
             f"from name to bounds, got domain={domain!r}"
         )
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the coordinates are called; empty where they have no names."""
+        return () if self.encoding is None else self.encoding.columns
+
     def params(self, x: Floats) -> dict[str, Any] | None:
         """A point of the domain by name; None where coordinates have no names."""
         return None if self.encoding is None else self.encoding.decode(x)

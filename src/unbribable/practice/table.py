@@ -16,6 +16,15 @@ from unbribable.practice.columns import Column
 from unbribable.practice.csv_file import read_csv
 from unbribable.practice.space import Space
 
+MAX_ROWS = 10_000
+"""Rows of a table, at most: an audit of so many takes about ten seconds."""
+
+MAX_COORDINATES = 100
+"""Parameters that an audit takes, at most; each option of a choice counts as one."""
+
+MAX_CELLS = 200_000
+"""Rows times parameters, at most: an audit of so many takes half a minute to a minute."""
+
 _UNIT = re.compile(r"\s*[\[(].*[\])]\s*$")
 
 
@@ -92,6 +101,7 @@ def read_table(
     target = _named("target", target, columns)
     if not labels:
         raise ValueError("a table must have at least one row, got none below its header")
+    _check_rows(len(labels))
     readings = Column.of(target, columns.pop(target), labels).readings()
     for name in [_named("ignore", name, columns) for name in ignore]:
         del columns[name]
@@ -104,7 +114,7 @@ def read_table(
         parameters = _guessed(every, notes)
     else:
         parameters = _chosen(columns, labels, given, notes)
-    values = {name: column.values(dimension) for name, (column, dimension) in parameters.items()}
+    values = {name: column.values(name, dimension) for name, (column, dimension) in parameters.items()}
     for name, cells in values.items():
         empty = [label for label, cell in zip(labels, cells, strict=True) if cell is None]
         if empty:
@@ -146,18 +156,48 @@ def _guessed(columns: Sequence[Column], notes: list[str]) -> dict[str, tuple[Col
             left_out[column.name] = dimension
         else:
             found[column.name] = (column, dimension)
-    counters = [column.name for column in columns if column.is_counter and column.name in found]
-    if len(counters) < len(found):  # one that is alone may be a sweep
-        for name in counters:
-            del found[name]
-            left_out[name] = "only counts the rows"
+    named = [name for name, (column, _) in found.items() if column.is_named_counter]
+    others = [name for name, (column, _) in found.items() if column.is_counter and name not in named]
+    for counters in (named, others):
+        if len(counters) < len(found):  # one that is alone may be a sweep
+            for name in counters:
+                del found[name]
+                left_out[name] = "only counts the rows"
     if left_out:
         reasons = "; ".join(f"{name!r} {reason}" for name, reason in left_out.items())
         notes.append(f"Columns left out: {reasons}. To use one all the same, give space=.")
     if not found:
         why = notes[-1] if left_out else "There is no column beside the target."
         raise ValueError(f"a table must have a column that can be a parameter, got none. {why}")
+    n_rows = len(columns[0].cells)
+    check_size(n_rows, sum(dimension.width for _, dimension in found.values()))
     return found
+
+
+def check_size(n: int, d: int) -> None:
+    """Refuse n rows of d coordinates if they are too many to be audited.
+
+    Raises:
+        ValueError: They are more than `MAX_COORDINATES` or `MAX_CELLS`.
+    """
+    if d > MAX_COORDINATES:
+        raise ValueError(
+            f"a table must have at most {MAX_COORDINATES} parameters, where a choice counts once for "
+            f"each option, got {d}; ignore columns that matter little"
+        )
+    if n * d > MAX_CELLS:
+        raise ValueError(
+            f"rows times parameters of a table must be at most {MAX_CELLS}, got {n} times {d}; take a "
+            "part of the rows, or ignore columns that matter little"
+        )
+
+
+def _check_rows(n: int) -> None:
+    if n > MAX_ROWS:
+        raise ValueError(
+            f"a table must have at most {MAX_ROWS} rows, got {n}; take a part, for example the rows of "
+            "one instrument"
+        )
 
 
 def _chosen(
@@ -168,7 +208,8 @@ def _chosen(
     headers = {name: _named("space", name, columns) for name in space.encoding.names}
     found = {}
     for name, dimension in space.encoding.dimensions.items():
-        found[name] = (Column.of(name, columns[headers[name]], labels), dimension)
+        header = headers[name]
+        found[name] = (Column.of(header, columns[header], labels), dimension)
     others = [name for name in columns if name not in headers.values()]
     if others:
         notes.append(f"Columns left out, since the space does not name them: {some(others)}.")
@@ -233,6 +274,7 @@ def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignor
     if y is None:
         raise ValueError("points must come with their readings y, got no y; for a table, say target=")
     raw = raw[:, None] if raw.ndim == 1 else raw
+    _check_rows(len(y))
     labels = [f"row {k}" for k in range(len(y))]
     readings = Column.of("y", list(y), labels).readings()
     if raw.ndim != 2 or len(raw) != len(readings) or not raw.size:

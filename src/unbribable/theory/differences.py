@@ -16,7 +16,7 @@ import numpy as np
 
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.posterior import DRIFT_TOLERANCE
-from unbribable.theory.widths import noise_width_tight, shift_exact
+from unbribable.theory.widths import ROUNDING, noise_width_tight, shift_exact
 
 _ELEMENTS = 1 << 20
 """Entries of R looked at in one go: bounds the memory."""
@@ -33,7 +33,8 @@ class Differences:
         R[j, l]  = R[j, x] - R[j, x_rec],    weight of a reading of u_j with noise lam_i: R[j, l] / lam_i
 
     Under each root `DRIFT_TOLERANCE * (var(x) + var(x_rec))` is added, since var(l) is a difference and
-    can be far smaller than the errors of its parts. O(m n).
+    can be far smaller than the errors of its parts. So is a weight of l: ROUNDING times the largest
+    weights at x and at x_rec is added to its size. O(m n).
 
     Args:
         rec: The candidate that the others are compared with.
@@ -50,7 +51,7 @@ class Differences:
         mu: mu(x) - mu(x_rec), (n,).
         sigma: Standard deviation of the difference, (n,).
         unlearned: Norm of what the readings leave open of l: B times that bounds the bias, (n,).
-        largest: The largest |weight| of one reading, (n,).
+        largest: The largest `sizes` of one reading, (n,).
         counts: As given.
     """
 
@@ -74,13 +75,17 @@ class Differences:
         n, m = len(mu), len(prec)
         heaviest = np.zeros(m)  # 1 / lam of the heaviest item of each point
         np.maximum.at(heaviest, rows, 1.0 / lams)
-        noise_var, self.largest = np.zeros(n), np.zeros(n)
+        noise_var, self.largest, single = np.zeros(n), np.zeros(n), np.zeros(n)
         n_block = max(1, _ELEMENTS // max(1, m))
         for start in range(0, n, n_block):
             part = np.arange(start, min(start + n_block, n))
-            column = columns(part) - self._column
+            column = columns(part)
+            single[part] = np.max(np.abs(column) * heaviest[:, None], axis=0, initial=0.0)
+            column = column - self._column
             noise_var[part] = np.einsum("j,jx,jx->x", prec, column, column)
             self.largest[part] = np.max(np.abs(column) * heaviest[:, None], axis=0, initial=0.0)
+        self._rounding: Floats = ROUNDING * (single + single[rec])
+        self.largest += self._rounding
         slack = DRIFT_TOLERANCE * (var + var[rec])
         var = var + var[rec] - 2.0 * covariance
         self.mu: Floats = mu - mu[rec]
@@ -104,6 +109,11 @@ class Differences:
         weights: Floats = (self._columns(indices) - self._column)[rows] / lams[:, None]
         return weights
 
+    def sizes(self, indices: Ints) -> Floats:
+        """|weight| of a reading of each item, with what rounding may have taken off: (n_items, k)."""
+        sizes: Floats = np.abs(self.weights(indices)) + self._rounding[indices]
+        return sizes
+
     def noise(self, B: float, rho: float, kind: str) -> Floats:
         """The noise part of the width of the difference, (n,).
 
@@ -120,7 +130,7 @@ class Differences:
 
     def shift(self, indices: Ints, C: float, cap: float) -> Floats:
         """The worst shift of the difference by corruption C, at these candidates: as `shift_exact`."""
-        return shift_exact(np.abs(self.weights(indices)), self.counts, C, cap)
+        return shift_exact(self.sizes(indices), self.counts, C, cap)
 
 
 @dataclass(frozen=True, eq=False)

@@ -156,8 +156,8 @@ def _cheapest(
         part = part[floor[part] < best]
         if not len(part):
             break
-        weights = np.abs(differences.weights(among[part]))
-        found = budgets(weights, differences.counts, shifts[among[part]], cap)
+        sizes = differences.sizes(among[part])
+        found = budgets(sizes, differences.counts, shifts[among[part]], cap)
         cheapest = int(np.argmin(found))
         if found[cheapest] < best:
             best, rival = float(found[cheapest]), int(among[part[cheapest]])

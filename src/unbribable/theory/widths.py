@@ -16,6 +16,9 @@ from unbribable.model.posterior import DRIFT_TOLERANCE
 from unbribable.model.tally import Tally
 from unbribable.theory import compiled
 
+ROUNDING = 1e-11
+"""Part of a weight that rounding may have taken from it, at most."""
+
 Size = TypeVar("Size", float, Floats)
 
 _TINY = float(np.finfo(float).tiny)
@@ -82,17 +85,18 @@ class ExactWidth:
     ) -> Floats:
         """The value at points with these columns of R, (m, k); `critical` as in `shift_exact`."""
         weights = self.tally.weights(columns, out)
-        return shift_exact(weights, self.tally.item_counts, self.C, self.cap, critical) / self.tally.lam
+        found = shift_exact(weights, self.tally.item_counts, self.C, self.cap, critical)
+        return found / lam_rounded(self.tally)
 
     def by_library(self, columns: Floats, where: Ints | None, critical: Ints) -> Floats:
         """`of_columns` at points `where` (None: at all); `critical` is theirs, (k,)."""
         found = compiled.knapsack(self.tally.signed_weights(columns), where, *self._load, critical)
-        return found * self._scale
+        return self._scaled(found)
 
     def bracket(self, columns: Floats, where: Ints, critical: Ints) -> Floats:
         """Lower and upper bounds on the same, (2, k), at once."""
         found = compiled.bracket(self.tally.signed_weights(columns), where, *self._load, critical)
-        return found * self._scale
+        return self._scaled(found)
 
     @property
     def _load(self) -> tuple[Floats, float]:
@@ -100,9 +104,9 @@ class ExactWidth:
         tally = self.tally
         return tally.item_counts, min(self.C / min(self.C, self.cap), float(tally.n_readings))
 
-    @property
-    def _scale(self) -> float:
-        return min(self.C, self.cap) / self.tally.lam
+    def _scaled(self, found: Floats) -> Floats:
+        scaled: Floats = min(self.C, self.cap) * found / lam_rounded(self.tally)
+        return scaled
 
     def slope(self, at: BeliefAt) -> Slope:
         weights = self.tally.weights(at.columns)[:, 0]
@@ -169,6 +173,18 @@ def shift_capped(C: float, cap: float, lam: float, sigma: Size) -> Size:
     Proof. Lemma 2's Cauchy-Schwarz with |c|_2^2 <= max|c| * sum|c| <= min(C, cap) * C. QED
     """
     return math.sqrt(C * min(C, cap) / lam) * sigma
+
+
+def lam_rounded(tally: Tally) -> float:
+    """What `Tally.weights` are divided by: lam, less what rounding may have taken from them (ours).
+
+    The mean is kept with the weights that R holds, whatever rounding made of these: a reading of x_i
+    turns row i of R into lam step, and takes (weight at x_i) * step from the weights of the others, as
+    it takes mu[i] * step from the mean. So an error of R is one of which estimator is used, which the
+    shift follows, not one of the shift. What is left is the rounding of these sums, some 1e-16 of the
+    largest value each has had. Measured against the shift: 2e-13 at most (docs/numerics.md).
+    """
+    return tally.lam / (1.0 + ROUNDING)
 
 
 def shift_exact(

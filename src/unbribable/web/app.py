@@ -82,12 +82,14 @@ def page(
 
     async def column_names(request: Request) -> Response:
         name, content = request.query_params.get("name", ""), await _body(request, MAX_BYTES)
-        return Data({"columns": await run_in_threadpool(columns, name, content)})
+        names, target = await run_in_threadpool(columns, name, content)
+        return Data({"columns": names, "target": target})
 
     async def audit(request: Request) -> Response:
         words, content = request.query_params, await _body(request, MAX_BYTES)
         name, target, direction = (words.get(key, "") for key in ("name", "target", "direction"))
-        key = await run_in_threadpool(audits.make, name, content, target, direction)
+        ignore = words.getlist("ignore")
+        key = await run_in_threadpool(audits.make, name, content, target, direction, ignore)
         return Data({"address": f"{AUDITED}{key}"})
 
     def audited(request: Request) -> Response:

@@ -5,10 +5,12 @@ import re
 import secrets
 import tempfile
 from collections import OrderedDict
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 
 from unbribable.practice.audit import audit
+from unbribable.practice.columns import Column
 from unbribable.practice.csv_file import read_csv
 from unbribable.web.guard import RefusedError
 
@@ -28,8 +30,12 @@ class Audits:
     def __init__(self) -> None:
         self._pages: OrderedDict[str, str] = OrderedDict()
 
-    def make(self, name: str, content: bytes, target: str, direction: str) -> str:
+    def make(
+        self, name: str, content: bytes, target: str, direction: str, ignore: Sequence[str] = ()
+    ) -> str:
         """Audit a table: the key under which its page is kept.
+
+        Columns to `ignore` are no parameters.
 
         Raises:
             ValueError: The table cannot be audited; the message says why.
@@ -38,7 +44,8 @@ class Audits:
         with tempfile.TemporaryDirectory() as folder:
             table, page = _saved(folder, name, content), Path(folder) / "page"
             spawned = multiprocessing.get_context("spawn")
-            work = spawned.Process(target=_audit, args=(table, target, direction, page), daemon=True)
+            words = (table, target, direction, tuple(ignore), page)
+            work = spawned.Process(target=_audit, args=words, daemon=True)
             work.start()
             work.join(MAX_SECONDS)
             if work.is_alive():
@@ -69,16 +76,20 @@ class Audits:
         return self._pages[key]
 
 
-def columns(name: str, content: bytes) -> list[str]:
-    """Names of the columns of a table."""
+def columns(name: str, content: bytes) -> tuple[list[str], str]:
+    """Names of the columns of a table, and the one that was probably read: the last of numbers."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            names, rows, _ = read_csv(_saved(folder, name, content), [])
+            names, rows, labels = read_csv(_saved(folder, name, content), [])
         except ValueError as error:
             raise ValueError(str(error).replace(f"{folder}/table/", "")) from None
     if not rows:
         raise ValueError(f"{name} must have rows below its header, got none")
-    return names
+    for k in reversed(range(len(names))):
+        column = Column.as_found(names[k], [row[k] for row in rows], labels)
+        if 2 * column.n_numbers > len(column.present):
+            return names, names[k]
+    return names, names[-1]
 
 
 def _saved(folder: str, name: str, content: bytes) -> Path:
@@ -91,10 +102,11 @@ def _saved(folder: str, name: str, content: bytes) -> Path:
     return path
 
 
-def _audit(table: Path, target: str, direction: str, page: Path) -> None:
+def _audit(table: Path, target: str, direction: str, ignore: tuple[str, ...], page: Path) -> None:
     """What the process does: writes the page, or why there is none."""
     try:
-        text = "done\n" + audit(table, target=target, direction=direction).to_html()
+        found = audit(table, target=target, direction=direction, ignore=ignore)
+        text = "done\n" + found.to_html()
     except (TypeError, ValueError) as error:
         text = f"refused\n{error}"
     page.write_text(text.replace(f"{table.parent}/", ""), encoding="utf-8")

@@ -10,15 +10,14 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.practice.files import locked
 from unbribable.practice.result import Result
 from unbribable.practice.study import Study
+from unbribable.say.counting import ROUNDS, Counting
 
 
 class Source(ABC):
     """Abstract. Studies by name; other processes may be telling readings all the time."""
 
-    counted: str = "round"
+    counting: Counting = ROUNDS
     """What a reading is called by."""
-    first: int = 1
-    """The number of the first one."""
 
     @abstractmethod
     def names(self) -> list[str]:

@@ -17,6 +17,8 @@ from unbribable.model.dimensions import Whole
 from unbribable.practice.figures.belief import Axis, Section, belief
 from unbribable.practice.figures.run import Run
 from unbribable.practice.result import Result
+from unbribable.say.counting import Counting
+from unbribable.say.reasons import evidence
 from unbribable.web.source import Source
 
 N_SUSPECTS = 50
@@ -136,8 +138,8 @@ def as_told(source: Source, name: str, result: Result) -> dict[str, Any]:
     told = [trial for trial in result.trials if trial.y is not None]
     return {
         "name": name,
-        "counted": source.counted,
-        "first": source.first,
+        "counted": source.counting.name,
+        "first": source.counting.first,
         "direction": result.engine.plan.direction,
         "n_trials": len(result.trials),
         "n_failed": result.n_failed,
@@ -178,20 +180,20 @@ def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
             "params": _point(result, naive.x),
             "is_flagged": naive.t in {suspect.t for suspect in flagged},
         },
-        "suspects": [_suspect(result, suspect) for suspect in flagged[:N_SUSPECTS]],
+        "suspects": [_suspect(result, suspect, source.counting) for suspect in flagged[:N_SUSPECTS]],
         "sections": [_section(seen.run, section, seen.u) for section in seen.sections],
         "n_left_out": seen.n_left_out,
     }
 
 
-def _suspect(result: Result, suspect: Suspect) -> dict[str, Any]:
+def _suspect(result: Result, suspect: Suspect, counting: Counting) -> dict[str, Any]:
     return {
         "t": suspect.t,
         "y": suspect.y,
         "expected": suspect.expected,
         "sd": suspect.sd,
         "is_certain": suspect.is_certain,
-        "evidence": list(suspect.evidence),
+        "evidence": list(evidence(suspect, counting)),
         "params": _point(result, suspect.x),
     }
 

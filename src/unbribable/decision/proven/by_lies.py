@@ -26,6 +26,11 @@ class ByLies:
     _found: dict[int, tuple[float, float] | None] = field(default_factory=dict, repr=False)
 
     @property
+    def probability(self) -> float:
+        """With which all of them hold, at least."""
+        return self.left_out.probability
+
+    @property
     def n_readings(self) -> int:
         """How many readings there are."""
         return self.left_out.n

@@ -72,11 +72,15 @@ class LeftOut:
         points: Of the readings, as the kernel sees them, (t, d).
         y: The readings, (t,).
         quality: Their noise_std over the assumed one, (t,).
-        number: Which of all readings that were taken each is, from 1, (t,); the last one where they have no
-            order. Those that are missing count, whyever they are: the noises of all are bounded.
+        number: Which of all readings that were taken each is, from 1, (t,); the last one where they have
+            no order. Those that are missing count, for whatever reason: the noises of all are bounded.
         assumptions: What the bounds rest on.
         energy_delta: With which the honest noises may exceed their energy.
         level_delta: With which one of them may exceed its level.
+
+    Attributes:
+        n: How many readings there are.
+        probability: With which everything said holds, at least.
     """
 
     def __init__(
@@ -99,12 +103,14 @@ class LeftOut:
         self._levels: Floats = quality * noise_level(
             assumptions.noise_std, number.astype(np.float64), level_delta
         )
+        self.probability = 1.0 - assumptions.delta
         self._certain: dict[int, tuple[int, ...] | None] = {}
 
     def certain(self, k: int) -> tuple[int, ...] | None:
         """The readings that are lies if at most k are, by their place; None: there must be more than k.
 
-        A reading is one if every set of k readings without it is refuted, found one after the other.
+        A reading is one beyond B0 + r_i, and one if every set of k readings without it is refuted, found
+        one after the other.
         """
         if k not in self._certain:
             self._certain[k] = self._find_certain(k)
@@ -148,8 +154,11 @@ class LeftOut:
         return forms
 
     def _find_certain(self, k: int) -> tuple[int, ...] | None:
-        place = np.arange(self.n)
-        found: list[int] = []
+        limit = self._assumptions.B0 + self._levels + self._assumptions.tolerance
+        found = np.flatnonzero(np.abs(self._y) > limit).tolist()  # beyond what f and noise can reach
+        if len(found) > k:
+            return None
+        place = np.delete(np.arange(self.n), found)
         while len(place) > k - len(found):
             rest = self._without(found)
             place, left = np.delete(np.arange(self.n), found), k - len(found)

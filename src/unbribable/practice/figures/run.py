@@ -19,6 +19,7 @@ from unbribable.practice.optuna_table import is_optuna_study
 from unbribable.practice.result import Result, whole
 from unbribable.practice.space import Space
 from unbribable.practice.study import Study
+from unbribable.say.reasons import evidence
 
 COUNTED = "round t is trial t − 1"
 """For figures of an Optuna study, which counts from 0."""
@@ -201,5 +202,5 @@ def against(suspect: Suspect) -> str:
     """What speaks against a reading."""
     if not suspect.is_flagged:
         return f"{suspect.score:.2g} sd off, not flagged"
-    words = "; ".join(suspect.evidence)
+    words = "; ".join(evidence(suspect))
     return f"certain: {words}" if suspect.is_certain else words

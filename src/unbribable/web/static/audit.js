@@ -15,10 +15,12 @@ async function take(chosen) {
   }
   say(`Reading ${file.name} …`);
   try {
-    const { columns } = await ask("/api/columns", { name: file.name }, { method: "POST", body: file });
+    const { columns, target: likely } = await ask("/api/columns", { name: file.name }, { method: "POST", body: file });
     const target = byId("choices").elements.target;
-    target.replaceChildren(...columns.map((name) => make("option", { value: name }, name)));
-    target.value = columns.at(-1);
+    target.replaceChildren(...columns.map((name) => make("option", { value: name }, shown(name))));
+    target.value = likely;
+    byId("ignore").replaceChildren(byId("ignore").firstElementChild, ...columns.map(choiceOf));
+    withoutTarget();
     byId("choices").hidden = false;
     say(`${file.name}: choose what was read.`);
     target.focus();
@@ -27,15 +29,32 @@ async function take(chosen) {
   }
 }
 
+const shown = (name) => name || "(no name)";
+
+/** A box to tick for a column that is no parameter. */
+function choiceOf(name) {
+  return make("label", { class: "inline" }, make("input", { type: "checkbox", name: "ignore", value: name }), shown(name));
+}
+
+/** What was read is no parameter anyway, so there is no box for it. */
+function withoutTarget() {
+  const { target } = byId("choices").elements;
+  for (const box of byId("ignore").querySelectorAll("input")) {
+    box.disabled = box.value === target.value;
+    box.parentElement.hidden = box.disabled;
+  }
+}
+
 async function audit(event) {
   event.preventDefault();
   const button = byId("choices").querySelector("button");
-  const { target, direction } = Object.fromEntries(new FormData(byId("choices")));
+  const words = [["name", file.name], ...new FormData(byId("choices"))];
+  const { target } = Object.fromEntries(words);
   button.disabled = true;
   for (const id of ["audit", "download"]) byId(id).hidden = true;
   say("Comparing every reading with all others …");
   try {
-    const { address } = await ask("/api/audit", { name: file.name, target, direction }, { method: "POST", body: file });
+    const { address } = await ask("/api/audit", words, { method: "POST", body: file });
     byId("audit").src = address;
     byId("save").href = address;
     byId("save").download = `${file.name.replace(/\.\w+$/, "")}-audit.html`;
@@ -56,6 +75,7 @@ for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop
 drop.addEventListener("drop", (event) => { event.preventDefault(); take(event.dataTransfer.files[0]); });
 byId("file").addEventListener("change", () => take(byId("file").files[0]));
 byId("choices").addEventListener("submit", audit);
+byId("choices").elements.target.addEventListener("change", withoutTarget);
 
 // A table that was named on the command line.
 ask("/api/table").then(({ name, text }) => { if (name) take(new File([text], name)); }, (error) => say(error.message, true));

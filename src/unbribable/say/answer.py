@@ -1,0 +1,145 @@
+"""An answer in a few lines: what to use, what to expect, the worst case, what to distrust."""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from unbribable.decision.recommend import Recommendation
+from unbribable.decision.suspects import Kind, Suspect
+from unbribable.decision.words import WIDTH, plus_minus, wrapped
+from unbribable.say.counting import ROUNDS, Counting
+from unbribable.say.reasons import beside
+
+N_LINES = 9
+"""Lines of an answer, at most."""
+
+N_LISTED = 8
+"""Suspicious readings that it names, at most."""
+
+N_ALIKE = 4
+"""Readings of the same value that it names, at most."""
+
+_SHAPES = (
+    (3, 2, 3, 2),
+    (3, 1, 3, 2),
+    (3, 1, 2, 2),
+    (3, 1, 1, 2),
+    (3, 1, 1, 1),
+    (2, 1, 1, 1),
+    (1, 1, 1, 1),
+    (1, 0, 1, 1),
+)
+"""Lines for the point, remarks, lines of suspicious readings, lines at the end: at most, and the first
+that fits into N_LINES is taken."""
+
+
+@dataclass(frozen=True)
+class BestReading:
+    """What an optimizer that believes every reading goes by."""
+
+    t: int
+    """The round, from 1."""
+    y: float
+    where: str
+    """The point, in words."""
+
+
+def answer(
+    best: Recommendation,
+    naive: BestReading,
+    flagged: Sequence[Suspect],
+    rest: Sequence[str],
+    counting: Counting = ROUNDS,
+) -> list[str]:
+    """The lines, N_LINES of WIDTH characters at most.
+
+    Args:
+        best: What is recommended.
+        naive: What believing every reading comes to.
+        flagged: The suspicious readings, the most suspicious first.
+        rest: What else there is to say, a few words each, the most important first.
+        counting: How rounds are numbered.
+    """
+    reading = f"best reading: {naive.y:.6g} in {counting.one(naive.t)}"
+    doubt = "; it looks false" if naive.t in [suspect.t for suspect in flagged] else ""
+    whole = f"{reading}, at {naive.where}{doubt}"
+    if len(whole) > WIDTH:
+        whole = f"{reading}{doubt}"
+    lines: list[str] = []
+    for n_use, n_remarks, n_listed, n_last in _SHAPES:
+        last = [whole, _joined(rest)] if n_last == 2 else [_joined([f"{reading}{doubt}", *rest])]
+        lines = [*best.lines(n_use, n_remarks), *listed(flagged, counting, n_listed), *last]
+        if len(lines) <= N_LINES:
+            break
+    return lines
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """As many of them, the first ones, as a line holds."""
+    line = parts[0]
+    for part in parts[1:]:
+        if len(line) + 2 + len(part) > WIDTH:
+            break
+        line += f"; {part}"
+    return line
+
+
+def listed(flagged: Sequence[Suspect], counting: Counting = ROUNDS, n_lines: int = 1) -> list[str]:
+    """The suspicious readings with the reasons, in so many lines at most; alike ones together."""
+    together: dict[Hashable, list[Suspect]] = {}
+    for each in flagged:
+        together.setdefault(_company(each), []).append(each)
+    groups, lines = list(together.values()), ["suspicious: none"]
+    for n in range(min(len(groups), N_LISTED), 0, -1):
+        entries = [_entry(group, counting) for group in groups[:n]]
+        n_left = sum(len(group) for group in groups[n:])
+        lines = _filled("suspicious:", [*entries, *([f"and {n_left} more"] if n_left else [])])
+        if len(lines) <= n_lines:
+            return lines
+    return wrapped(" ".join(lines), most=n_lines)
+
+
+def _company(suspect: Suspect) -> Hashable:
+    """What it has in common with others: a value, or a row of rounds."""
+    for reason in suspect.reasons:
+        if reason.kind in (Kind.BURST, Kind.DRIFT):
+            return reason.kind, reason.rounds
+        if reason.kind == Kind.EQUAL:
+            return reason.kind, suspect.y
+    return suspect.t
+
+
+def _entry(group: Sequence[Suspect], counting: Counting) -> str:
+    """`7 (-3, expected 1.02 +- 0.11)`; of alike ones `2, 9 (each time 999, expected 871 to 1004)`."""
+    first = group[0]
+    if len(group) == 1:
+        known = math.isfinite(first.expected)
+        expected = f"expected {plus_minus(first.expected, first.sd)}" if known else ""
+        parts = [f"{first.y:.4g}", expected, beside(first, counting)]
+        return f"{counting.number(first.t)} ({', '.join(filter(None, parts))})"
+    numbers = [counting.number(t) for t in sorted(each.t for each in group)]
+    expected = f"expected {_range([each.expected for each in group])}"
+    rows = [reason.kind for reason in first.reasons if reason.kind in (Kind.BURST, Kind.DRIFT)]
+    if rows:
+        read = f"a {rows[0]}, {_range([each.y for each in group])}"
+        return f"{numbers[0]} to {numbers[-1]} ({read}, {expected})"
+    more = f" and {len(numbers) - N_ALIKE} more" if len(numbers) > N_ALIKE else ""
+    which = ", ".join(map(str, numbers[:N_ALIKE])) + more
+    return f"{which} (each time {first.y:.4g}, {expected})"
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.4g}", f"{max(values):.4g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _filled(head: str, entries: Sequence[str]) -> list[str]:
+    """Entries in lines, none of them broken."""
+    lines = [head]
+    for k, entry in enumerate(entries):
+        text = entry + ("," if k + 1 < len(entries) else "")
+        if len(lines[-1]) + 1 + len(text) > WIDTH and lines[-1] != head:
+            lines.append(f"  {text}")
+        else:
+            lines[-1] += f" {text}"
+    return lines

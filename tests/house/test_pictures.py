@@ -1,0 +1,67 @@
+"""README's picture of its example is of the example as it is printed."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+IN_WORDS = ("None", "One", "Two", "Three", "Four", "Five", "Six")
+
+
+def numbers(text):
+    return [float(each) for each in NUMBER.findall(text.replace("−", "-"))]
+
+
+def caption():
+    """The text of the legend, kept in the picture's file."""
+    image = pytest.importorskip("PIL.Image")
+    with image.open(ROOT / "docs/images/history.png") as picture:
+        return picture.text["Description"]
+
+
+def test_the_caption_of_the_picture_names_the_worst_case_that_is_printed():
+    printed = " ".join(README.split())
+    ends, lies = re.search(
+        r"worst case: (\S+ to \S+) .*? if at most (\d+ of the first \d+)", printed
+    ).groups()
+    said = re.search(r"is (\[.*?\]); the interval holds if at most (\d+ of the first \d+)", caption())
+    assert numbers(said[1]) == pytest.approx(numbers(ends), rel=0.05)
+    assert said[2] == lies
+
+
+@pytest.mark.long
+def test_the_picture_and_the_words_under_it_are_those_of_the_example(monkeypatch):
+    pytest.importorskip("matplotlib")
+    import unbribable as ub
+    from unbribable.practice.figures.run import history
+
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    pictures = __import__("pictures")
+    try:
+        run = pictures.example()
+    finally:
+        del sys.modules["pictures"]
+    legend = pictures.legend(ub.plot_history(run))
+    assert NUMBER.sub("#", legend) == NUMBER.sub("#", caption())
+    assert numbers(legend) == pytest.approx(numbers(caption()), rel=0.05)
+    words = " ".join(README.split())
+    said = re.search(
+        r"!\[The thirty readings in order\. (\w+) are marked as suspicious\. The best reading so far is "
+        r"a lie from round (\d+) on; the value to expect at the recommended point comes down to (\d+) "
+        r"in round (\d+) and stays there\.\]\(docs/images/history\.png\)",
+        words,
+    )
+    n_flagged, first_lie, level, settled = said.groups()
+    assert len(run.trials) == 30
+    assert run.n_suspects == IN_WORDS.index(n_flagged)
+    y = np.array([trial.y for trial in run.trials])
+    assert int(np.argmax(y == y.max())) + 1 == int(first_lie)
+    assert run.naive.t in {each.t for each in run.suspects if each.is_flagged}
+    means = {check.t: check.mean for check in history(run)}
+    for t, mean in means.items():
+        assert (abs(mean - float(level)) < 0.2) == (t >= int(settled)), t
