@@ -215,7 +215,8 @@ class QuorumSurface(Landscape):
             return self._shrunk(least, U, None)
         at = self._elsewhere.at(U)
         mean = self._repair.pull @ at.columns
-        least = np.minimum(least, mean + self._noise.value(at) + self._repair.above_mean(at.columns))
+        above = self._noise.value(at) + self._repair.moves(at.columns)[0]
+        least = np.minimum(least, mean + above)
         return self._shrunk(least, U, at)
 
     def value_and_gradient(self, u: Floats) -> tuple[float, Floats]:
@@ -234,7 +235,7 @@ class QuorumSurface(Landscape):
         column = at.columns[:, 0]
         push = self._noise.slope(at) + Slope(columns=self._repair.slope(column))
         mean = float(self._repair.pull @ column)
-        ucb = mean + float(self._noise.value(at)[0] + self._repair.above_mean(at.columns)[0])
+        ucb = mean + float(self._noise.value(at)[0] + self._repair.moves(at.columns)[0, 0])
         found.append((ucb, self._elsewhere.gradients(u, at, push)[2]))
         value, gradient = min(found, key=lambda one: one[0])
         if self._expected is None:
