@@ -376,9 +376,7 @@ class Told:
         self._real: Floats = np.zeros((4, 8))
         self._show(0)
 
-    def add(
-        self, index: int, y: float, level: float, quality: float, weight: float, hand: int
-    ) -> None:
+    def add(self, index: int, y: float, level: float, quality: float, weight: float, hand: int) -> None:
         """Take down a further one."""
         n = len(self.y)
         if n == self._real.shape[1]:
