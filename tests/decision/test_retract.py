@@ -354,7 +354,7 @@ class Retracting(RuleBasedStateMachine):
             query = self.open.pop(list(self.open)[pick % len(self.open)])
             self.algorithm.tell(query, y, noise_std=0.2 if noisy else None)
             lam, lcb = (4.0 if noisy else 1.0) * ASSUMED.lam, query.mu - query.width
-            self._note(query.id, query.u, y, query.instance, lam, lcb, is_foreign=False)
+            self._note(query.id, query.u, y, query.instance, lam, lcb, level=query.level)
 
     @rule(i=st.integers(0, len(POINTS) - 1), y=st.floats(-1.2, 1.2))
     def tell_foreign(self, i: int, y: float) -> None:
@@ -365,11 +365,20 @@ class Retracting(RuleBasedStateMachine):
         self._note(self.t, POINTS[i], y, learner, ASSUMED.lam, np.nan, is_foreign=True)
 
     def _note(
-        self, id_: int, u: Floats, y: float, label: str | None, lam: float, lcb: float, is_foreign: bool
+        self,
+        id_: int,
+        u: Floats,
+        y: float,
+        label: str | None,
+        lam: float,
+        lcb: float,
+        *,
+        level: int = 0,
+        is_foreign: bool = False,
     ) -> None:
         index = int(np.argmin(np.abs(POINTS - u).max(axis=1))) if self.where == "grid" else -1
         row = {"id": id_, "u": u.tolist(), "index": index, "y": y, "instance": label, "lam": lam}
-        self.log[id_] = {**row, "lcb": lcb, "is_foreign": is_foreign}
+        self.log[id_] = {**row, "lcb": lcb, "level": level, "is_foreign": is_foreign}
 
     @rule(pick=st.integers(0, 100), unrelated=st.booleans())
     def retract(self, pick: int, unrelated: bool) -> None:
@@ -411,8 +420,8 @@ class Retracting(RuleBasedStateMachine):
                 new.lose(t)
             return new
         rows = list(self.log.values())
-        names = ("id", "u", "index", "y", "instance", "lam", "lcb", "is_foreign")
-        words = ("id", "index", "instance", "mu", "sigma", "width", "ucb")
+        names = ("id", "u", "index", "y", "instance", "lam", "lcb", "level", "is_foreign")
+        words = ("id", "index", "instance", "mu", "sigma", "width", "ucb", "level")
         state = {
             **new.state(),
             "t": self.t,
