@@ -126,10 +126,11 @@ def test_a_restored_run_continues_bit_for_bit(name: str, family: str) -> None:
 
 @ALL
 def test_copies_and_pickles_go_on_separately_bit_for_bit(name: str) -> None:
-    """Whatever a run keeps in growing buffers belongs to the copy, too."""
+    """What a run keeps in growing buffers belongs to the copy, too, and so does the next proposal."""
     whole = make(name)
     for k in range(20):
         step(whole, k)
+    whole.propose()
     others = [copy.deepcopy(whole), pickle.loads(pickle.dumps(whole))]
     for k in range(20, 45):
         asked = step(whole, k)
