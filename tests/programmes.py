@@ -31,7 +31,7 @@ TOLERANCE = 1e-7
 """Of the rounding of two different orders of operations, relative beyond 1."""
 
 N_LEVELS = 12
-"""Of the reference's ladder, which has them all from the beginning, so that its bounds are the tightest."""
+"""Of the reference's ladder, which has them all from the beginning: so its bounds are the tightest."""
 T_LAYERS = 32
 C_LAYERS = 9.0
 
@@ -320,7 +320,7 @@ class Programme:
     # --- what is claimed
 
     def check_bounds(self) -> None:
-        """Of every instance and level: never tighter than allowed, nor wider if it was there at first."""
+        """Of every instance and level: never tighter than allowed, nor wider if it was there first."""
         for label, allowed in self.reference.double.instances.items():
             if self.is_ladder and int(label.removeprefix("level-")) > len(self.algorithm.policy.begun):
                 continue
