@@ -459,6 +459,10 @@ class Retracting(RuleBasedStateMachine):
                 assert fields(one) == fields(other)
 
 
+class ManyRetracting(Retracting):
+    """The same, more often."""
+
+
 class RetractingOnABox(Retracting):
     """The same where candidates come, and go with the readings they came with."""
 
@@ -466,15 +470,17 @@ class RetractingOnABox(Retracting):
 
 
 FEW = settings(
-    max_examples=25,
+    max_examples=8,
     stateful_step_count=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-TestRetracting, TestRetractingOnABox = Retracting.TestCase, RetractingOnABox.TestCase
-TestRetracting.settings = TestRetractingOnABox.settings = FEW
-for case in (TestRetracting, TestRetractingOnABox):
-    pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")(case)
-pytest.mark.long(TestRetractingOnABox)
-del case  # or it would be collected as a third one
+TestRetracting, TestManyRetracting = Retracting.TestCase, ManyRetracting.TestCase
+TestRetractingOnABox = RetractingOnABox.TestCase
+TestRetracting.settings = FEW
+TestManyRetracting.settings = TestRetractingOnABox.settings = settings(FEW, max_examples=25)
+quiet = pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
+quiet(TestRetracting)
+pytest.mark.long(quiet(TestManyRetracting))
+pytest.mark.long(quiet(TestRetractingOnABox))

@@ -28,7 +28,12 @@ from world.members import (
 )
 
 every_game = pytest.mark.parametrize(("name", "threat"), GAMES, ids=["-".join(g) for g in GAMES])
-every_learner = pytest.mark.parametrize("who", ALGORITHMS)
+DRAWN_OR_NOT = ("fast-slow", "robust")
+"""An adversary cannot see whom it plays against, only whether there is a draw: the others are long."""
+every_learner = pytest.mark.parametrize(
+    "who",
+    [pytest.param(who, marks=() if who in DRAWN_OR_NOT else pytest.mark.long) for who in ALGORITHMS],
+)
 few = settings(law, max_examples=8)
 learners = st.sampled_from(sorted(ALGORITHMS))
 seeds = st.integers(0, 2**32 - 1)
