@@ -140,6 +140,7 @@ def test_wrong_use_exits_with_2_and_says_what_is_allowed(words, message, spec, t
 # --- demo --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_demo_is_figure_1(tmp_path):
     pytest.importorskip("matplotlib")
     data = plain(call("demo", "--seeds", "4", "--out", tmp_path, "--json"))
@@ -220,6 +221,7 @@ def test_run_plays_a_cell_of_a_spec(spec):
 # --- sweep and report --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_sweep_then_report(spec, tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "out"
@@ -385,6 +387,7 @@ def python(script):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_without_typer_the_line_that_installs_it_is_printed():
     code, _, errors = python(
         """
@@ -399,6 +402,7 @@ def test_without_typer_the_line_that_installs_it_is_printed():
     assert "Traceback" not in errors
 
 
+@pytest.mark.long
 def test_help_needs_neither_matplotlib_nor_dask_nor_rich_tables():
     code, output, errors = python(
         """
@@ -442,6 +446,7 @@ def test_a_sweep_says_that_a_spec_is_a_program():
     assert "a call that never returns is not ended" in said
 
 
+@pytest.mark.long
 def test_a_command_starts_without_what_only_others_need():
     script = """
         import sys
@@ -455,6 +460,7 @@ def test_a_command_starts_without_what_only_others_need():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [[], ["--json"]])
 def test_at_a_terminal_a_bar_is_shown_but_not_under_json(words, spec, tmp_path):
     pty = pytest.importorskip("pty")
