@@ -1,4 +1,4 @@
-"""Knapsacks, elimination and counted lies in C, if there was a compiler at installation; NumPy does without."""
+"""What is done in C, if there was a compiler at installation; NumPy does without."""
 
 import ctypes
 from collections.abc import Sequence
@@ -122,9 +122,7 @@ def largest_by_row(row: Ints, values: Floats, m: int, k: int) -> Floats:
     assert LIBRARY is not None
     largest = np.zeros((k, m))
     if k and len(row):
-        LIBRARY.largest_by_row(
-            _address(row), _address(values), len(row), m, k, _address(largest)
-        )
+        LIBRARY.largest_by_row(_address(row), _address(values), len(row), m, k, _address(largest))
     return largest
 
 
