@@ -1,4 +1,4 @@
-"""Knapsacks, elimination and counted lies in C, if there was a compiler at installation; NumPy does without."""
+"""What is done in C, if there was a compiler at installation; NumPy does without."""
 
 import ctypes
 from collections.abc import Sequence

@@ -64,18 +64,20 @@ class Quorum(Policy):
     # --- playing -------------------------------------------------------------------------------
 
     def plays(self, choice: Choice) -> list[Play]:
-        """argmax u among the candidates that the bounds do not rule out."""
+        """argmax u among the candidates that the bounds do not rule out; refuted, as GP-UCB does."""
         counted, ahead = self.counted, choice.ahead(self._every)
-        upper = counted.upper
         if counted.is_refuted:
-            upper = self._every.now.ucb
+            rule = Rule(self._every)
+            index, ucb = choice.best(rule)
+            return [Play(1.0, self._dealt_to(index).label, rule, index, ucb)]
+        upper = counted.upper
         if ahead.expected is not None:
             upper = counted.mu + ahead.shrink * (upper - counted.mu)
         among = self.candidates()
         allowed = ahead.allowed(upper, among)
         again = self._again(allowed, upper) if self.options.revisit else None
         index = int(np.argmax(allowed)) if again is None else again
-        hand = self.hands[self._binding(counted.U[:, index], self._sigmas(index))]
+        hand = self._dealt_to(index)
         rule = Rule(hand, among=among, values=upper, surface=lambda choice: QuorumSurface(self, choice))
         ucb = float(upper[index])
         return [Play(1.0, hand.label, rule, index, ucb, is_final=again is not None)]
@@ -91,10 +93,12 @@ class Quorum(Policy):
         """Those whose upper bound reaches the largest lower one; None: all, or none are left."""
         counted = self.counted
         is_left = counted.ucb_bar >= counted.lcb_bar.max() - self.assumptions.tolerance
-        return None if counted.is_refuted or is_left.all() else is_left
+        return None if is_left.all() else is_left
 
-    def _sigmas(self, index: int) -> Floats:
-        return np.array([hand.sigma[index] for hand in self.hands])
+    def _dealt_to(self, index: int) -> Instance:
+        """Who gets a reading of a candidate."""
+        sigmas = np.array([hand.sigma[index] for hand in self.hands])
+        return self.hands[self._binding(self.counted.U[:, index], sigmas)]
 
     def _binding(self, uppers: Floats, sigmas: Floats) -> int:
         """The hand whose upper bound is u at a point, or the one that knows least of it.

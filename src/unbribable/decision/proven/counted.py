@@ -132,8 +132,8 @@ class Counted:
 
     @property
     def mu(self) -> Floats:
-        """Mean of all readings, found lies repaired, (n,); zero while the bounds do not rest on all."""
-        return np.zeros(len(self.ucb_bar)) if self.is_behind else self._mu
+        """Mean of all readings, found lies repaired, (n,); zero where the bounds do not rest on them."""
+        return np.zeros(len(self.ucb_bar)) if self.is_behind or self.is_refuted else self._mu
 
     @property
     def width(self) -> Floats:
@@ -185,7 +185,7 @@ class Counted:
         self._told.add(index, y, self.level(t, quality), quality, weight, hand)
 
     def extend(self) -> None:
-        """Take in further candidates, which hands and `every` have: they start from the current bounds."""
+        """Take in further candidates, which hands and `every` have; they start from current bounds."""
         n, n_old = len(self._every.mu), len(self.ucb_bar)
         B0 = self._assumptions.B0
         self.ucb_bar = np.concatenate([self.ucb_bar, np.full(n - n_old, B0)])
@@ -262,14 +262,14 @@ class Counted:
             return
         left = self.n_lies - len(found)
         hands = np.unique(told.hand[found])
-        U, L = self.U.copy(), self.L.copy()
+        uppers, lowers = self.U.copy(), self.L.copy()
         for g in hands.tolist():
-            U[g], L[g] = self._spoilt(g).bounds(told)
-        upper, lower = kth_smallest(U, left), kth_largest(L, left)
+            uppers[g], lowers[g] = self._spoilt(g).bounds(told)
+        upper, lower = kth_smallest(uppers, left), kth_largest(lowers, left)
         others, _ = self.unspoilt
         if len(others) > left:
-            upper = np.minimum(upper, kth_smallest(U[others], left))
-            lower = np.maximum(lower, kth_largest(L[others], left))
+            upper = np.minimum(upper, kth_smallest(uppers[others], left))
+            lower = np.maximum(lower, kth_largest(lowers[others], left))
         self._tighten(upper, lower)
 
     def _spoilt(self, g: int) -> "Spoilt":
@@ -284,7 +284,7 @@ class Counted:
             y = np.clip(told.y[place], -limit, limit)
             y[np.isin(place, found)] = 0.0
             row = np.array([p.tally.row[i] for i in told.index[place].tolist()])
-            rest = p.times(np.bincount(row, y * told.weight[place], p.m))
+            rest = p.times(sums_by_row(row, y * told.weight[place], p.m))
             rows = [p.tally.row[i] for i in told.index[found].tolist()]
             weights = told.weight[found, None] * p.times(np.eye(p.m)[rows])
             self._repaired[g] = key, Spoilt(found, rest, weights, hand.noise)
@@ -297,13 +297,13 @@ class Counted:
         if len(found):
             y, can_be_lie = y.copy(), told.weight.copy()
             y[found], can_be_lie[found] = told.middle[found], 0.0
-            price = np.bincount(told.row[found], (told.half * told.weight)[found], m)
+            price = sums_by_row(told.row[found], (told.half * told.weight)[found], m)
         left = self.n_lies - len(found)
         above, below = (
             largest_by_row(told.row, np.maximum(gap * can_be_lie, 0.0), m, left)
             for gap in (told.high - y, y - told.low)
         )
-        self.repair = Repair(np.bincount(told.row, y * told.weight, m), price, above, below)
+        self.repair = Repair(sums_by_row(told.row, y * told.weight, m), price, above, below)
         mu = self._mu = self.repair.pull @ R
         higher, lower = self.repair.moves(R)
         self._tighten(mu + noise + higher, mu - noise - lower)
@@ -417,6 +417,11 @@ def kth_largest(values: Floats, k: int) -> Floats:
     return largest
 
 
+def sums_by_row(row: Ints, values: Floats, m: int) -> Floats:
+    """The sum of the values of each of m rows, (m,)."""
+    return np.bincount(row, values, m).astype(np.float64, copy=False)
+
+
 def largest_by_row(row: Ints, values: Floats, m: int, k: int) -> Floats:
     """The k largest values >= 0 of each of m rows, falling, zeros where there are fewer: (k, m)."""
     if compiled.LIBRARY is not None:
@@ -432,7 +437,7 @@ def largest_by_row(row: Ints, values: Floats, m: int, k: int) -> Floats:
 
 
 def worst(R: Floats, above: Floats, below: Floats) -> Floats:
-    """By how much the mean would be higher, and lower, with honest values in place of k readings, at most.
+    """By how much the mean would be higher, and lower, at most, with honest values for k readings.
 
     Args:
         R: Posterior covariance of the points read with the candidates, (m, n).
