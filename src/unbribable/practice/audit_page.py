@@ -11,6 +11,7 @@ import numpy as np
 
 from unbribable.decision import words
 from unbribable.decision.predictions import FLAG_AT
+from unbribable.decision.predictions import FLAG_AT
 from unbribable.decision.recommend import WIDE
 from unbribable.drawing import styled
 from unbribable.model.checks import Floats
@@ -149,7 +150,10 @@ def _suspects(audit: "Audit") -> Iterable[str]:
             )
         yield _table(head, rows, "cards")
     else:
-        yield "<p>Each is within the noise of what the others predict.</p>"
+        yield (
+            f"<p>None is {FLAG_AT:g} or more standard deviations from what the others predict. With few "
+            "readings for so many parameters that standard deviation is large, and hides lies.</p>"
+        )
     yield (
         f"<figure>{scatter(audit.result.suspects, audit.label)}<figcaption>Every reading against what "
         "the others predict in its place. Honest readings lie near the dashed line; crosses, with "
