@@ -11,7 +11,6 @@ import numpy as np
 
 from unbribable.decision import words
 from unbribable.decision.predictions import FLAG_AT
-from unbribable.decision.predictions import FLAG_AT
 from unbribable.decision.recommend import WIDE
 from unbribable.drawing import styled
 from unbribable.model.checks import Floats
