@@ -11,7 +11,7 @@ import numpy as np
 from quorum_world import X
 from unbribable.decision.policies.quorum import Quorum
 from unbribable.decision.proven import counted
-from unbribable.decision.proven.counted import Counted, Repair
+from unbribable.decision.proven.counted import Repair, Spoilt
 from unbribable.decision.proven.left_out import LeftOut
 
 Patches = Callable[[], list[Any]]
@@ -52,30 +52,29 @@ def dealt_when_told() -> list[Any]:
         if reading.chosen_by == "user":
             return reading
         i = int(np.argmin(np.abs(X[:, 0] - reading.u[0])))
-        hand = self.hands[self._binding(self.counted.U[:, i], self._sigmas(i))]
-        return replace(reading, learner=hand.label)
+        return replace(reading, learner=self._dealt_to(i).label)
 
     return [patch.object(Quorum, "before", before)]
 
 
 def repaired_for_nothing() -> list[Any]:
     """Found lies are forgotten in the price of a repaired hand."""
-    repaired = Counted._repaired
 
-    def without_price(self: Any, g: int, told: Any) -> Any:
-        return repaired(self, g, told)[0], self._hands[g].now.noise
+    def without_price(self: Any, told: Any) -> Any:
+        mu = self.rest + told.middle[self.found] @ self.weights
+        return mu + self.noise, mu - self.noise
 
-    return [patch.object(Counted, "_repaired", without_price)]
+    return [patch.object(Spoilt, "bounds", without_price)]
 
 
 def found_and_left_in_its_hand() -> list[Any]:
     """A found lie counts as found, but its hand goes on as it was."""
 
-    def as_it_was(self: Any, g: int, told: Any) -> Any:
-        now = self._hands[g].now
-        return now.mu, now.noise
+    def as_it_was(self: Any, told: Any) -> Any:
+        mu = self.rest + told.y[self.found] @ self.weights
+        return mu + self.noise, mu - self.noise
 
-    return [patch.object(Counted, "_repaired", as_it_was)]
+    return [patch.object(Spoilt, "bounds", as_it_was)]
 
 
 def caps_of_the_wrong_side() -> list[Any]:

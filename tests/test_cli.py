@@ -221,6 +221,7 @@ def test_run_plays_a_cell_of_a_spec(spec):
 # --- sweep and report --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_sweep_then_report(spec, tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "out"

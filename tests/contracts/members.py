@@ -94,6 +94,7 @@ RIVALS: dict[str, Member] = {
     "rcgp-online": Member(rivals.RCGPUCB),
     "rcgp-anchored": Member(rivals.RCGPUCB, "T", centre="anchored"),
     "rcgp-fixed": Member(rivals.RCGPUCB, "T", centre="fixed", width="ours", n_lies=2),
+    "median": Member(rivals.MedianUCB),
     "student-t": Member(rivals.StudentTUCB),
     "diagnostics": Member(rivals.DiagnosticsUCB),
     "relevance-pursuit": Member(rivals.RelevancePursuitUCB),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from unbribable.decision.proven.counted import largest_by_row, worst
 from unbribable.theory import compiled
 from unbribable.theory.elimination import rule_out
 from unbribable.theory.exact_shift import ExactShift, Shift
@@ -243,3 +244,71 @@ def test_the_library_rules_out_whom_numpy_rules_out(monkeypatch: pytest.MonkeyPa
         assert (sets[:-1] <= sets[1:]).all()
         n_lost, n_kept = n_lost + nested.sum() - sets.sum(), n_kept + sets.sum()
     assert min(n_lost, n_kept) > 1000
+
+
+def sums_of_largest(R: Any, above: Any, below: Any) -> Any:
+    """Of the prices of single lies, upwards and downwards: (2, n)."""
+    found = []
+    for up, down in ((above, below), (below, above)):
+        prices = np.abs(R) * np.where(R > 0.0, up[:, :, None], down[:, :, None])  # (k, m, n)
+        ranked = np.sort(prices.reshape(-1, R.shape[1]), axis=0)[::-1]
+        found.append(ranked[: len(above)].sum(axis=0))
+    return np.array(found)
+
+
+@needs_library
+@pytest.mark.parametrize("has_ties", [False, True])
+def test_the_worst_few_lies_are_those_of_numpy_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch, has_ties: bool
+) -> None:
+    library, rng, n_compared = compiled.LIBRARY, np.random.default_rng(9), 0
+    for n_readings, m, n, k in (
+        (0, 0, 5, 2),
+        (5, 3, 1, 0),
+        (1, 1, 33, 1),
+        (9, 4, 70, 3),
+        (60, 30, 40, 5),
+    ) * 4:
+        row = rng.permutation(np.concatenate([np.arange(m), rng.integers(0, max(m, 1), n_readings - m)]))
+        prices = rng.normal(size=(2, n_readings)).clip(0.0)
+        R = rng.normal(size=(m, n + 3))[:, :n]  # in rows that are longer than it
+        if has_ties:
+            prices, R = np.round(prices), np.round(R)
+        R = np.asfortranarray(R) if n == 70 else R
+        found = []
+        for each in (library, None):
+            monkeypatch.setattr(compiled, "LIBRARY", each)
+            above, below = (largest_by_row(row, price, m, k) for price in prices)
+            found.append((above.tolist(), below.tolist(), worst(R, above, below).tolist()))
+        assert found[0] == found[1]
+        assert above.tolist() == [
+            [sorted([*prices[0, row == j], *[0.0] * k], reverse=True)[r] for j in range(m)]
+            for r in range(k)
+        ]
+        np.testing.assert_allclose(found[0][2], sums_of_largest(R, above, below), rtol=1e-13)
+        n_compared += np.count_nonzero(found[0][2])
+    assert n_compared > 800
+
+
+@needs_library
+def test_counted_lies_are_bounded_the_same_with_and_without_the_library_bit_for_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    domain = ub.Grid(np.linspace(0.0, 1.0, 40)[:, None])
+    known = ub.Assumptions(ub.Matern(2.5, 0.3), B=3.0, B0=1.0, noise_std=0.05, lam=0.01)
+    games = []
+    for library in (compiled.LIBRARY, None):
+        monkeypatch.setattr(compiled, "LIBRARY", library)
+        algorithm, rng = ub.QuorumGPUCB(domain, known, n_lies=2, seed=3), np.random.default_rng(4)
+        queries = []
+        for t in range(60):
+            query = algorithm.ask()
+            noise_std = float(rng.choice([0.02, 0.05]))
+            y = 0.5 * np.sin(5.0 * query.x[0]) + noise_std * rng.standard_normal() - 2.0 * (t in (6, 20))
+            algorithm.tell(query, y, noise_std=noise_std)
+            queries.append(query.index)
+        counted = algorithm.policy.counted
+        assert len(counted.found) == 2
+        bounds = counted.ucb_bar, counted.lcb_bar, counted.upper, counted.lower
+        games.append((queries, *(bound.tolist() for bound in bounds)))
+    assert games[0] == games[1]

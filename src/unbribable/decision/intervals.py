@@ -192,9 +192,10 @@ class Intervals:
             self._is_shift_old = True
         else:
             self.shift.prepare(i)
-            self.shift.follow(i, self.posterior.observe(i, y, lam))
+            prior = None if self.energy is None else self.posterior.prior_of(i)
+            self.shift.follow(i, self.posterior.observe(i, y, lam, prior))
             if self.energy is not None:
-                self.energy.observe(i, y, 1.0 if lam is None else lam / self.assumptions.lam)
+                self.energy.observe(i, y, 1.0 if lam is None else lam / self.assumptions.lam, prior)
         self._work_out()
 
     def learn_all(self, readings: Sequence[Reading]) -> None:

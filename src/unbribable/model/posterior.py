@@ -150,10 +150,15 @@ class Posterior:
             self._R.flush()
         return self._R.columns(indices)
 
-    def observe(self, i: int, y: float, lam: float | None = None) -> Update:
-        """Take in a reading y of candidate i with fictitious noise lam. O(m n)."""
+    def prior_of(self, i: int) -> Floats | None:
+        """k(x_i, X), (n,), for posteriors that learn the same; None if candidate i was read before."""
+        return None if i in self.tally.row else self.kernel(self.X[[i]], self.X)[0]
+
+    def observe(self, i: int, y: float, lam: float | None = None, prior: Floats | None = None) -> Update:
+        """Take in a reading y of candidate i with fictitious noise lam; `prior_of(i)` is worked out if
+        it is not given. O(m n)."""
         lam = self.lam if lam is None else lam
-        is_rebuilt = i not in self.tally.row and self._add_row(i)
+        is_rebuilt = i not in self.tally.row and self._add_row(i, prior)
         row = self.tally.row[i]
         r, column = self._R.row(row), self._R.columns(i)  # not r[u], which lets errors grow
         v = float(r[i])
@@ -313,29 +318,31 @@ class Posterior:
         self.n_floored = int(is_floored.sum())
         self.var[is_floored] = resolution(self.m)
 
-    def rows_of(self, points: Sequence[int], X: Floats) -> Floats:
+    def rows_of(self, points: Sequence[int], X: Floats, prior: Floats | None = None) -> Floats:
         """Posterior covariance of candidates with those of X, (k, n); new ones first of all (ours).
 
+        `prior` is what it was before any reading, (k, n), if that is known.
         By R, which multiplies its error by prec: that of the variance, relatively, then grows like
         prec^2. So by the m x m system where prec is large.
         """
         u, n = self.u, self._R.n
         if self._needs_system(PREC_MAX if len(X) == n else PREC_MAX_NEW):
             return self.system().covariance(X[points], X)
-        rows = self.kernel(X[points], X)
+        rows = self.kernel(X[points], X) if prior is None else prior.copy()
         if self.m:
             pull = rows[:, u] * self.prec
             rows[:, :n] -= self._R.times(pull)
-            rows[:, n:] -= pull @ rows[: len(X) - n, u].T
+            if len(X) > n:
+                rows[:, n:] -= pull @ rows[: len(X) - n, u].T
         return rows
 
     def _needs_system(self, prec_max: float) -> bool:
         """Whether R is not precise enough to compute more of it."""
-        return self._is_careful and self.m > 0 and bool(self.prec.max() > prec_max)
+        return self._is_careful and self.m > 0 and bool(self.prec[self.prec.argmax()] > prec_max)
 
-    def _add_row(self, i: int) -> bool:
+    def _add_row(self, i: int, prior: Floats | None) -> bool:
         """Append R's row for candidate i; True if that showed drift and R was rebuilt."""
-        row = self.rows_of([i], self.X)[0]
+        row = self.rows_of([i], self.X, None if prior is None else prior[None])[0]
         u = self.u
         # R is symmetric on the points read, so the new row against the old column tells at once.
         scale = np.sqrt(self.var[u] * self.var[i])

@@ -13,7 +13,8 @@ from unbribable.report.outcomes import Cell, Collection, Outcome, Setting, load
 from unbribable.runs.sweep import failures
 
 OURS = (
-    "RobustGPUCB", "FastSlowGPUCB", "LayeredGPUCB", "LadderGPUCB", "ClippedGPUCB", "CWGPUCB",
+    "RobustGPUCB", "FastSlowGPUCB", "LayeredGPUCB", "LadderGPUCB", "QuorumGPUCB", "ClippedGPUCB",
+    "CWGPUCB",
 )  # fmt: skip
 """Classes whose losses are named first."""
 RECIPES = ("EC-GP-UCB", "RGP-UCB")

@@ -3,6 +3,7 @@
 from unbribable.rivals.clipped import ClippedGPUCB
 from unbribable.rivals.cw_gp_ucb import CWGPUCB
 from unbribable.rivals.diagnostics import DiagnosticsUCB
+from unbribable.rivals.median import MedianUCB
 from unbribable.rivals.random_search import RandomSearch
 from unbribable.rivals.rcgp import RCGPUCB
 from unbribable.rivals.relevance_pursuit import RelevancePursuitUCB
@@ -15,6 +16,7 @@ __all__ = [
     "RGPPE",
     "ClippedGPUCB",
     "DiagnosticsUCB",
+    "MedianUCB",
     "RandomSearch",
     "RelevancePursuitUCB",
     "StudentTUCB",

@@ -276,6 +276,7 @@ PLAYER = Role(
     offered=("C", "T", "seed", "n_lies"),
     keywords=Options,
     short={
+        "QuorumGPUCB": "unbribable:QuorumGPUCB",
         **{name: f"unbribable.rivals:{name}" for name in names_of_rivals},
         "BoTorchLogNEI": "unbribable.integrations.botorch_players:BoTorchLogNEI",
         "BoTorchRelevancePursuit": "unbribable.integrations.botorch_players:BoTorchRelevancePursuit",

@@ -1,4 +1,4 @@
-"""Knapsacks and elimination in C, if there was a compiler at installation; NumPy does without."""
+"""What is done in C, if there was a compiler at installation; NumPy does without."""
 
 import ctypes
 from collections.abc import Sequence
@@ -33,6 +33,11 @@ def _loaded() -> ctypes.CDLL | None:
         library.bracket.restype = None
         library.rule_out.argtypes = [*[pointer] * 4, whole, whole, ctypes.c_double, pointer, pointer]
         library.rule_out.restype = whole
+        library.largest_by_row.argtypes = [pointer, pointer, whole, whole, whole, pointer]
+        library.largest_by_row.restype = None
+        library.worst_lies.argtypes = [
+            pointer, whole, whole, whole, pointer, pointer, whole, pointer, pointer,
+        ]  # fmt: skip
     except (OSError, AttributeError):  # of a machine of another kind, or of an older source
         return None
     return library
@@ -110,6 +115,30 @@ def rule_out(
         *map(_address, (*own, *other)), *sets.shape, tolerance, _address(sets), _address(top)
     )
     return n_changed
+
+
+def largest_by_row(row: Ints, values: Floats, m: int, k: int) -> Floats:
+    """`counted.largest_by_row` by the library."""
+    assert LIBRARY is not None
+    largest = np.zeros((k, m))
+    if k and len(row):
+        LIBRARY.largest_by_row(_address(row), _address(values), len(row), m, k, _address(largest))
+    return largest
+
+
+def worst_lies(R: Floats, above: Floats, below: Floats) -> Floats:
+    """`counted.worst` by the library."""
+    assert LIBRARY is not None
+    R = R if R.strides[1] == R.itemsize else np.ascontiguousarray(R)
+    m, n = R.shape
+    moves = np.empty((2, n))
+    failed = LIBRARY.worst_lies(
+        _address(R[0]), R.strides[0] // 8, m, n, _address(above), _address(below), len(above),
+        *map(_address, moves),
+    )  # fmt: skip
+    if failed:
+        raise MemoryError("no memory for the largest of each column")
+    return moves
 
 
 def _address(array: Any) -> int:

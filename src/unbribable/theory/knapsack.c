@@ -1,5 +1,5 @@
-/* Fractional knapsacks, column by column, at several budgets or at one, and what the bounds they give
-   rule out; `compiled.py` says what for.
+/* Fractional knapsacks, column by column, at several budgets or at one, what the bounds they give rule
+   out, and the worst of a few lies; `compiled.py` says what for.
 
    Additions come in a fixed order, products are not fused with them: any compiler gives the same bits.
    At several budgets the order is that of the ranking, and the bits are those of NumPy. */
@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCK 8 /* columns copied at once: a line of the cache */
+#define LANES 32 /* columns that a few instructions work on side by side */
 #define TILE 512 /* columns looked at where they are: long enough to be read ahead, and in the cache */
 
 #define SLACK 1e-12 /* for rounding */
@@ -265,4 +267,92 @@ int64_t rule_out(const double *upper, const double *lower, const double *other_u
         top[n + x] = lower[p] > other_lower[p] ? lower[p] : other_lower[p];
     }
     return n_changed;
+}
+
+/* The k largest of the values >= 0 of each of m rows.
+   row, values: (n,).
+   largest: (k, m), zeros; falling afterwards. */
+void largest_by_row(const int64_t *row, const double *values, int64_t n, int64_t m, int64_t k,
+                    double *largest) {
+    for (int64_t i = 0; i < n; i++) {
+        double value = values[i], *own = largest + row[i];
+        int64_t r = k - 1;
+        if (value <= own[r * m])
+            continue;
+        for (; r > 0 && value > own[(r - 1) * m]; r--)
+            own[r * m] = own[(r - 1) * m];
+        own[r * m] = value;
+    }
+}
+
+/* Have v among the k largest of each of some columns, side by side. */
+static inline void enter(double *restrict largest, int64_t k, const double *restrict v) {
+    double rest[LANES];
+    for (int64_t c = 0; c < LANES; c++)
+        rest[c] = v[c];
+    for (int64_t r = 0; r < k; r++, largest += LANES)
+        for (int64_t c = 0; c < LANES; c++) {
+            double old = largest[c];
+            largest[c] = rest[c] > old ? rest[c] : old;
+            rest[c] = rest[c] > old ? old : rest[c];
+        }
+}
+
+/* The k largest of each of some columns both ways, (2, k, LANES), zeros at first; see `worst_lies`. */
+WIDE static void enter_all(const double *R, int64_t step, int64_t m, int64_t width, const double *above,
+                           const double *below, int64_t k, double *up) {
+    double *down = up + k * LANES, *least_up = down - LANES, *least_down = down + (k - 1) * LANES;
+    for (int64_t j = 0; j < m; j++) {
+        double w[LANES] = {0.0}, higher[LANES], lower[LANES];
+        memcpy(w, R + j * step, width < LANES ? (size_t)width * sizeof(double) : sizeof(w));
+        for (int64_t r = 0; r < k; r++) { /* where nothing of a rank enters, nothing of the next does */
+            double a = above[r * m + j], b = below[r * m + j];
+            int64_t is_up[LANES], is_down[LANES], any_up = 0, any_down = 0;
+            for (int64_t c = 0; c < LANES; c++) {
+                higher[c] = fabs(w[c]) * (w[c] > 0.0 ? a : b);
+                lower[c] = fabs(w[c]) * (w[c] > 0.0 ? b : a);
+                is_up[c] = higher[c] > least_up[c];
+                is_down[c] = lower[c] > least_down[c];
+            }
+            for (int64_t c = 0; c < LANES; c++) {
+                any_up |= is_up[c];
+                any_down |= is_down[c];
+            }
+            if (any_up)
+                enter(up, k, higher);
+            if (any_down)
+                enter(down, k, lower);
+            if (!any_up && !any_down)
+                break;
+        }
+    }
+}
+
+/* In each column the sum of the k largest of |R[j, x]| times one of up to k factors of item j, which fall:
+   those of `above` where R is positive, else those of `below`; and the other way round.
+   R: of item j in column x at [j * step + x].
+   above, below: (k, m), >= 0.
+   up, down: (n,); the largest is added first.
+   Returns 0, or 1 where there is no memory. */
+int worst_lies(const double *R, int64_t step, int64_t m, int64_t n, const double *above,
+               const double *below, int64_t k, double *up, double *down) {
+    int64_t size = k * LANES;
+    double *largest = malloc((size_t)size * 2 * sizeof(double));
+    if (!largest)
+        return 1;
+    for (int64_t first = 0; first < n; first += LANES) {
+        int64_t width = first + LANES < n ? LANES : n - first;
+        for (int64_t p = 0; p < 2 * size; p++)
+            largest[p] = 0.0;
+        enter_all(R + first, step, m, width, above, below, k, largest);
+        for (int64_t c = 0; c < width; c++) {
+            up[first + c] = down[first + c] = 0.0;
+            for (int64_t p = c; p < size; p += LANES) {
+                up[first + c] += largest[p];
+                down[first + c] += largest[size + p];
+            }
+        }
+    }
+    free(largest);
+    return 0;
 }

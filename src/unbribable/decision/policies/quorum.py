@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -64,19 +65,21 @@ class Quorum(Policy):
     # --- playing -------------------------------------------------------------------------------
 
     def plays(self, choice: Choice) -> list[Play]:
-        """argmax u among the candidates that the bounds do not rule out."""
+        """argmax u among the candidates that the bounds do not rule out; refuted, as GP-UCB does."""
         counted, ahead = self.counted, choice.ahead(self._every)
-        upper = counted.upper
         if counted.is_refuted:
-            upper = self._every.now.ucb
+            rule = Rule(self._every)
+            index, ucb = choice.best(rule)
+            return [Play(1.0, self._dealt_to(index).label, rule, index, ucb)]
+        upper = counted.upper
         if ahead.expected is not None:
             upper = counted.mu + ahead.shrink * (upper - counted.mu)
         among = self.candidates()
         allowed = ahead.allowed(upper, among)
         again = self._again(allowed, upper) if self.options.revisit else None
         index = int(np.argmax(allowed)) if again is None else again
-        hand = self.hands[self._binding(counted.U[:, index], self._sigmas(index))]
-        rule = Rule(hand, among=among, values=upper, surface=lambda choice: QuorumSurface(self, choice))
+        hand = self._dealt_to(index)
+        rule = Rule(hand, among=among, values=upper, surface=partial(QuorumSurface, self))
         ucb = float(upper[index])
         return [Play(1.0, hand.label, rule, index, ucb, is_final=again is not None)]
 
@@ -91,10 +94,12 @@ class Quorum(Policy):
         """Those whose upper bound reaches the largest lower one; None: all, or none are left."""
         counted = self.counted
         is_left = counted.ucb_bar >= counted.lcb_bar.max() - self.assumptions.tolerance
-        return None if counted.is_refuted or is_left.all() else is_left
+        return None if is_left.all() else is_left
 
-    def _sigmas(self, index: int) -> Floats:
-        return np.array([hand.sigma[index] for hand in self.hands])
+    def _dealt_to(self, index: int) -> Instance:
+        """Who gets a reading of a candidate."""
+        sigmas = np.array([hand.sigma[index] for hand in self.hands])
+        return self.hands[self._binding(self.counted.U[:, index], sigmas)]
 
     def _binding(self, uppers: Floats, sigmas: Floats) -> int:
         """The hand whose upper bound is u at a point, or the one that knows least of it.
@@ -215,7 +220,8 @@ class QuorumSurface(Landscape):
             return self._shrunk(least, U, None)
         at = self._elsewhere.at(U)
         mean = self._repair.pull @ at.columns
-        least = np.minimum(least, mean + self._noise.value(at) + self._repair.above_mean(at.columns))
+        above = self._noise.value(at) + self._repair.moves(at.columns)[0]
+        least = np.minimum(least, mean + above)
         return self._shrunk(least, U, at)
 
     def value_and_gradient(self, u: Floats) -> tuple[float, Floats]:
@@ -224,17 +230,18 @@ class QuorumSurface(Landscape):
         for g, first in enumerate(self._firsts):
             width = float(first(U)[0])
             if ups[g][0] > width:  # as before any reading
-                slope = self.kernel.diag_gradient(u) * width / (2.0 * float(self.kernel.diag(U)[0]))
-                ups[g] = (width, slope)
+                share_ = self.kernel.diag_gradient(u) / (2.0 * float(self.kernel.diag(U)[0]))
+                ups[g] = (width, width * share_)
         uppers = np.array([upper for upper, _ in ups])
         found = [ups[hands[np.argsort(uppers[hands], kind="stable")[k]]] for hands, k in self._ranks]
         if self._repair is None:
-            return min(found, key=lambda one: one[0])
+            least: tuple[float, Floats] = min(found, key=lambda one: one[0])
+            return least
         at = self._elsewhere.at(U)
         column = at.columns[:, 0]
         push = self._noise.slope(at) + Slope(columns=self._repair.slope(column))
         mean = float(self._repair.pull @ column)
-        ucb = mean + float(self._noise.value(at)[0] + self._repair.above_mean(at.columns)[0])
+        ucb = mean + float(self._noise.value(at)[0] + self._repair.moves(at.columns)[0, 0])
         found.append((ucb, self._elsewhere.gradients(u, at, push)[2]))
         value, gradient = min(found, key=lambda one: one[0])
         if self._expected is None:
@@ -243,8 +250,8 @@ class QuorumSurface(Landscape):
         mean_ = self._elsewhere.gradients(u, at, Slope(columns=self._repair.pull))[2]
         share, share_ = self._expected.shrink_and_gradient(u, at, var_)
         above = value - mean
-        gradient = mean_ + share_ * above + share * (gradient - mean_)
-        return mean + share * above, gradient
+        slope: Floats = mean_ + share_ * above + share * (gradient - mean_)
+        return mean + share * above, slope
 
     def _shrunk(self, upper: Floats, U: Floats, at: BeliefAt | None) -> Floats:
         """With what pending queries will leave of the distance from the mean."""

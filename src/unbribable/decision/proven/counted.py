@@ -22,12 +22,13 @@ h_i in [a_i, b_i], and h_i = y_i but at the lies. QED
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.posterior import Posterior
+from unbribable.theory import compiled
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.energy import noise_level
 
@@ -99,20 +100,16 @@ class Counted:
         self.n_lies = n_lies
         self._assumptions = assumptions
         self._level_delta = level_delta
-        self._index: list[int] = []
-        self._y: list[float] = []
-        self._t: list[int] = []
-        self._quality: list[float] = []
-        self._hand: list[int] = []
+        self._told = Told()
+        self._repaired: dict[int, tuple[tuple[Any, ...], Spoilt]] = {}
         B0, n = assumptions.B0, len(every.mu)
         self.found: Ints = np.zeros(0, np.intp)
         self.is_refuted = False
         self.ucb_bar: Floats = np.full(n, B0)
         self.lcb_bar: Floats = np.full(n, -B0)
-        self.U, self.L = np.empty((2, len(self._hands), n))
         self.upper: Floats
         self.lower: Floats
-        self.look_at(range(len(self._hands)))
+        self._begin()
         self._mu: Floats = np.zeros(n)
         self.repair: Repair | None = None
 
@@ -135,8 +132,8 @@ class Counted:
 
     @property
     def mu(self) -> Floats:
-        """Mean of all readings, found lies repaired, (n,); zero while the bounds do not rest on all."""
-        return np.zeros(len(self.ucb_bar)) if self.is_behind else self._mu
+        """Mean of all readings, found lies repaired, (n,); zero where the bounds do not rest on them."""
+        return np.zeros(len(self.ucb_bar)) if self.is_behind or self.is_refuted else self._mu
 
     @property
     def width(self) -> Floats:
@@ -160,8 +157,7 @@ class Counted:
     @property
     def unspoilt(self) -> tuple[Ints, int]:
         """The hands without a found lie, and how many of them the others can spoil."""
-        spoilt = [self._hand[j] for j in self.found]
-        hands = np.delete(np.arange(len(self._hands)), spoilt)
+        hands = np.delete(np.arange(len(self._hands)), self._told.hand[self.found])
         return hands, self.n_lies - len(self.found)
 
     # --- learning ------------------------------------------------------------------------------------
@@ -185,29 +181,25 @@ class Counted:
             quality: Its noise_std over the assumed one.
             hand: Who got it.
         """
-        self._index.append(index)
-        self._y.append(y)
-        self._t.append(t)
-        self._quality.append(quality)
-        self._hand.append(hand)
+        weight = 1.0 / (self._assumptions.lam * quality**2)
+        self._told.add(index, y, self.level(t, quality), quality, weight, hand)
 
     def extend(self) -> None:
-        """Take in further candidates, which hands and `every` have: they start from the current bounds."""
+        """Take in further candidates, which hands and `every` have; they start from current bounds."""
         n, n_old = len(self._every.mu), len(self.ucb_bar)
         B0 = self._assumptions.B0
         self.ucb_bar = np.concatenate([self.ucb_bar, np.full(n - n_old, B0)])
         self.lcb_bar = np.concatenate([self.lcb_bar, np.full(n - n_old, -B0)])
-        self.U, self.L = np.empty((2, len(self._hands), n))
-        self.look_at(range(len(self._hands)))
+        self._begin()
         if not self.is_behind:
             self.conclude()
 
     def look_at(self, hands: Sequence[int]) -> None:
         """Take the current bounds of these hands, which are never wider than before any reading."""
         for g in hands:
-            now = self._hands[g].now
-            first = now.first_width(now.posterior.X)
-            self.U[g], self.L[g] = np.minimum(now.ucb, first), np.maximum(now.lcb, -first)
+            now, first = self._hands[g].now, self._first[g]
+            np.minimum(now.ucb, first, out=self.U[g])
+            np.maximum(now.lcb, -first, out=self.L[g])
         self.upper, self.lower = kth_smallest(self.U, self.n_lies), kth_largest(self.L, self.n_lies)
 
     def conclude(self) -> None:
@@ -216,15 +208,10 @@ class Counted:
         bars = [(hand.ucb_bar, hand.lcb_bar) for hand in self._hands]
         upper, lower = np.array(bars).swapaxes(0, 1)
         self._intersect(kth_smallest(upper, k), kth_largest(lower, k))
-        if self._is_crossed or not self._index:
+        told = self._told
+        if self._is_crossed or not len(told.y):
             return
-        told = Told(
-            np.array(self._index),
-            np.array(self._y),
-            self._levels(),
-            np.array(self._quality),
-            np.array(self._hand),
-        )
+        R = self.posterior.columns(slice(None), changes_nothing=True)
         for _ in range(N_ROUNDS):
             before = self.ucb_bar - self.lcb_bar
             self._find(told)
@@ -232,7 +219,7 @@ class Counted:
                 self.is_refuted = True
                 return
             self._repair(told)
-            self._bound_by_all(told)
+            self._bound_by_all(told, R)
             if self._is_crossed:
                 return
             if (before - (self.ucb_bar - self.lcb_bar)).max() < GAIN * self._assumptions.B0:
@@ -245,9 +232,12 @@ class Counted:
         self.is_refuted |= bool(crossing[crossing.argmax()] > self._assumptions.tolerance)
         return self.is_refuted
 
-    def _levels(self) -> Floats:
-        levels: Floats = noise_level(self._assumptions.noise_std, np.array(self._t), self._level_delta)
-        return levels * np.array(self._quality)
+    def _begin(self) -> None:
+        """Look at all hands, at candidates that are new."""
+        widths = [hand.now.first_width(hand.now.posterior.X) for hand in self._hands]
+        self._first: Floats = np.array(widths)
+        self.U, self.L = np.empty((2, *self._first.shape))
+        self.look_at(range(len(self._hands)))
 
     def _tighten(self, upper: Floats, lower: Floats) -> None:
         self.upper, self.lower = np.minimum(self.upper, upper), np.maximum(self.lower, lower)
@@ -272,59 +262,71 @@ class Counted:
             return
         left = self.n_lies - len(found)
         hands = np.unique(told.hand[found])
-        U, L = self.U.copy(), self.L.copy()
+        uppers, lowers = self.U.copy(), self.L.copy()
         for g in hands.tolist():
-            mu, width = self._repaired(g, told)
-            U[g], L[g] = mu + width, mu - width
-        upper, lower = kth_smallest(U, left), kth_largest(L, left)
+            uppers[g], lowers[g] = self._spoilt(g).bounds(told)
+        upper, lower = kth_smallest(uppers, left), kth_largest(lowers, left)
         others, _ = self.unspoilt
         if len(others) > left:
-            upper = np.minimum(upper, kth_smallest(U[others], left))
-            lower = np.maximum(lower, kth_largest(L[others], left))
+            upper = np.minimum(upper, kth_smallest(uppers[others], left))
+            lower = np.maximum(lower, kth_largest(lowers[others], left))
         self._tighten(upper, lower)
 
-    def _repaired(self, g: int, told: "Told") -> tuple[Floats, Floats]:
-        """Mean and width of a hand, its found readings set to the middle of what is left to them."""
-        now = self._hands[g].now
-        p, mine = now.posterior, told.hand == g
-        heard = [
-            self.heard(t, y, quality)
-            for t, y, quality, h in zip(self._t, self._y, self._quality, self._hand, strict=True)
-            if h == g
-        ]
-        y = np.array(heard)
-        place = np.flatnonzero(mine)
-        is_found = np.isin(place, self.found)
-        y[is_found] = told.middle[place[is_found]]
-        row = np.array([p.tally.row[i] for i in told.index[mine].tolist()])
-        lam = p.lam * told.quality[mine] ** 2
-        mu = p.times(np.bincount(row, y / lam, p.m))
-        price = np.bincount(row[is_found], (told.half[place] / lam)[is_found], p.m)
-        rows = np.flatnonzero(price)
-        R = p.times(np.eye(p.m)[rows])
-        return mu, now.noise + price[rows] @ np.abs(R)
+    def _spoilt(self, g: int) -> "Spoilt":
+        """A hand with its found readings; kept until it learns, or another one is found."""
+        hand, told = self._hands[g], self._told
+        found = self.found[told.hand[self.found] == g]
+        key = (hand.n_readings, len(self.ucb_bar), tuple(found.tolist()))
+        if self._repaired.get(g, (None, None))[0] != key:
+            p = hand.posterior
+            place = np.flatnonzero(told.hand == g)
+            limit = self._assumptions.B0 + told.level[place]
+            y = np.clip(told.y[place], -limit, limit)
+            y[np.isin(place, found)] = 0.0
+            row = np.array([p.tally.row[i] for i in told.index[place].tolist()])
+            rest = p.times(sums_by_row(row, y * told.weight[place], p.m))
+            rows = [p.tally.row[i] for i in told.index[found].tolist()]
+            weights = told.weight[found, None] * p.times(np.eye(p.m)[rows])
+            self._repaired[g] = key, Spoilt(found, rest, weights, hand.noise)
+        return self._repaired[g][1]
 
-    def _bound_by_all(self, told: "Told") -> None:
-        """The bounds by one posterior of all readings, see the head of this file."""
-        now = self._every.now
-        p = now.posterior
-        row = np.array([p.tally.row[i] for i in told.index.tolist()])
-        weight = 1.0 / (p.lam * told.quality**2)
-        y, is_left = told.y.copy(), np.ones(len(row), np.bool_)
-        y[self.found] = told.middle[self.found]
-        is_left[self.found] = False
-        left = self.n_lies - len(self.found)
+    def _bound_by_all(self, told: "Told", R: Floats) -> None:
+        """The bounds by one posterior of all readings, given its R; see the head of this file."""
+        found, m, noise = self.found, len(R), self._every.noise
+        y, price, can_be_lie = told.y, np.zeros(m), told.weight
+        if len(found):
+            y, can_be_lie = y.copy(), told.weight.copy()
+            y[found], can_be_lie[found] = told.middle[found], 0.0
+            price = sums_by_row(told.row[found], (told.half * told.weight)[found], m)
+        left = self.n_lies - len(found)
         above, below = (
-            largest_by_row(row[is_left], np.maximum(gap * weight, 0.0)[is_left], p.m, left)
+            largest_by_row(told.row, np.maximum(gap * can_be_lie, 0.0), m, left)
             for gap in (told.high - y, y - told.low)
         )
-        half = (told.half * weight)[self.found]
-        price = np.bincount(row[self.found], half, p.m).astype(np.float64, copy=False)
-        self.repair = Repair(np.bincount(row, y * weight, p.m), price, above, below)
-        R = p.columns(slice(None), changes_nothing=True)
+        self.repair = Repair(sums_by_row(told.row, y * told.weight, m), price, above, below)
         mu = self._mu = self.repair.pull @ R
-        upper = mu + now.noise + self.repair.above_mean(R)
-        self._tighten(upper, mu - now.noise - self.repair.below_mean(R))
+        higher, lower = self.repair.moves(R)
+        self._tighten(mu + noise + higher, mu - noise - lower)
+
+
+@dataclass(frozen=True, eq=False)
+class Spoilt:
+    """A hand that holds lies for certain."""
+
+    found: Ints
+    """Its readings that are lies, by their place, (f,)."""
+    rest: Floats
+    """Its mean with these at zero, (n,)."""
+    weights: Floats
+    """Of each of them on the mean, (f, n)."""
+    noise: Floats
+    """Noise part of its width, (n,)."""
+
+    def bounds(self, told: "Told") -> tuple[Floats, Floats]:
+        """Upper and lower bounds, the lies set to the middle of what is left to honest readings."""
+        mu = self.rest + told.middle[self.found] @ self.weights
+        width = self.noise + told.half[self.found] @ np.abs(self.weights)
+        return mu + width, mu - width
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,13 +342,10 @@ class Repair:
     below: Floats
     """How far they may be below it, likewise."""
 
-    def above_mean(self, R: Floats) -> Floats:
-        """By how much the honest mean is above `pull @ R`, at most, at each column of R."""
-        return self.price @ np.abs(R) + worst(R, self.above, self.below)
-
-    def below_mean(self, R: Floats) -> Floats:
-        """By how much it is below, at most."""
-        return self.price @ np.abs(R) + worst(R, self.below, self.above)
+    def moves(self, R: Floats) -> Floats:
+        """By how much the honest mean is above `pull @ R` and below it, at most: (2, n)."""
+        moves = worst(R, self.above, self.below)
+        return moves + self.price @ np.abs(R) if self.price.any() else moves
 
     def slope(self, column: Floats) -> Floats:
         """Derivative of `pull @ R + above_mean(R)` in one column of R, (m,)."""
@@ -359,25 +358,51 @@ class Repair:
 
 
 class Told:
-    """The readings told so far, and what valid bounds leave to the honest ones.
+    """Holds changing state: the readings told so far, and what valid bounds leave to the honest ones.
 
     Attributes:
         index: Which candidate, (t,).
+        row: Which of the points read, in the order of their first reading, (t,).
         y: As told, (t,).
         level: r_i, (t,).
         quality: Their noise_std over the assumed one, (t,).
+        weight: One over their fictitious noise, (t,).
         hand: Who got them, (t,).
     """
 
-    def __init__(self, index: Ints, y: Floats, level: Floats, quality: Floats, hand: Ints) -> None:
-        self.index, self.y, self.level, self.quality, self.hand = index, y, level, quality, hand
+    def __init__(self) -> None:
+        self._rows: dict[int, int] = {}
+        self._whole: Ints = np.zeros((3, 8), np.intp)
+        self._real: Floats = np.zeros((4, 8))
+        self._show(0)
+
+    def add(self, index: int, y: float, level: float, quality: float, weight: float, hand: int) -> None:
+        """Take down a further one."""
+        n = len(self.y)
+        if n == self._real.shape[1]:
+            self._whole, self._real = np.tile(self._whole, 2), np.tile(self._real, 2)
+        self._whole[:, n] = index, self._rows.setdefault(index, len(self._rows)), hand
+        self._real[:, n] = y, level, quality, weight
+        self._show(n + 1)
 
     def allow(self, lower: Floats, upper: Floats) -> None:
         """With these bounds at the candidates an honest reading is in [low, high]."""
         self.low: Floats = lower[self.index] - self.level
         self.high: Floats = upper[self.index] + self.level
-        self.middle: Floats = 0.5 * (self.low + self.high)
-        self.half: Floats = 0.5 * (self.high - self.low)
+
+    @property
+    def middle(self) -> Floats:
+        """Of what is allowed, (t,)."""
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def half(self) -> Floats:
+        """The farthest from there that is allowed, (t,)."""
+        return 0.5 * (self.high - self.low)
+
+    def _show(self, n: int) -> None:
+        self.index, self.row, self.hand = self._whole[:, :n]
+        self.y, self.level, self.quality, self.weight = self._real[:, :n]
 
 
 def kth_smallest(values: Floats, k: int) -> Floats:
@@ -392,8 +417,15 @@ def kth_largest(values: Floats, k: int) -> Floats:
     return largest
 
 
+def sums_by_row(row: Ints, values: Floats, m: int) -> Floats:
+    """The sum of the values of each of m rows, (m,)."""
+    return np.bincount(row, values, m).astype(np.float64, copy=False)
+
+
 def largest_by_row(row: Ints, values: Floats, m: int, k: int) -> Floats:
-    """The k largest values of each of m rows, falling, zeros where there are fewer: (k, m)."""
+    """The k largest values >= 0 of each of m rows, falling, zeros where there are fewer: (k, m)."""
+    if compiled.LIBRARY is not None:
+        return compiled.largest_by_row(row, values, m, k)
     order = np.lexsort((-values, row))
     row, values = row[order], values[order]
     start = np.searchsorted(row, np.arange(m))
@@ -405,29 +437,42 @@ def largest_by_row(row: Ints, values: Floats, m: int, k: int) -> Floats:
 
 
 def worst(R: Floats, above: Floats, below: Floats) -> Floats:
-    """By how much the mean would be higher with honest values in place of k readings, at most.
+    """By how much the mean would be higher, and lower, at most, with honest values for k readings.
 
     Args:
         R: Posterior covariance of the points read with the candidates, (m, n).
         above: How far the honest value may be above what was told, over lam: the k largest of each
             point read, falling, (k, m).
         below: The same below.
+
+    Returns:
+        The sums of the k largest prices, (2, n). The largest is added first, by the library and without.
     """
     k = len(above)
-    if not k:
-        return np.zeros(R.shape[1])
-    values: Floats = (R * np.where(R > 0.0, above[0][:, None], -below[0][:, None])).T
+    if not k or not len(R):
+        return np.zeros((2, R.shape[1]))
+    if compiled.LIBRARY is not None:
+        return compiled.worst_lies(R, above, below)
+    return np.array([_sum_of_largest(R, above, below), _sum_of_largest(R, below, above)])
+
+
+def _sum_of_largest(R: Floats, above: Floats, below: Floats) -> Floats:
+    """The first of these sums, (n,)."""
+    k = len(above)
+    values: Floats = (np.abs(R) * np.where(R > 0.0, above[0][:, None], below[0][:, None])).T
     if values.shape[1] > k:  # where the largest value of a point is too small, so are its others
         rows = np.argpartition(values, values.shape[1] - k, axis=1)[:, -k:]
         values = np.take_along_axis(values, rows, axis=1)
     else:
         rows = np.broadcast_to(np.arange(len(R)), values.shape)
     n_deep = max(int(np.count_nonzero(largest.any(axis=1))) for largest in (above, below))
-    if n_deep > 1 and k > 1:
+    if n_deep > 1:
         chosen = R[rows, np.arange(len(rows))[:, None]]
-        is_up = chosen > 0.0
-        more = [chosen * np.where(is_up, above[r][rows], -below[r][rows]) for r in range(1, n_deep)]
+        size, is_up = np.abs(chosen), chosen > 0.0
+        more = [size * np.where(is_up, above[r][rows], below[r][rows]) for r in range(1, n_deep)]
         values = np.concatenate([values, *more], axis=1)
         values = np.partition(values, max(values.shape[1] - k, 0), axis=1)[:, -k:]
-    total: Floats = values.sum(axis=1)
+    total = np.zeros(R.shape[1])
+    for each in np.sort(values, axis=1).T[::-1]:
+        total += each
     return total

@@ -22,11 +22,14 @@ class Form:
     posterior: Posterior
     q: float = 0.0
 
-    def observe(self, i: int, y: float, omega: float) -> None:
-        """Take in a reading whose noise variance is omega times the assumed one. O(m n)."""
+    def observe(self, i: int, y: float, omega: float, prior: Floats | None = None) -> None:
+        """Take in a reading whose noise variance is omega times the assumed one. O(m n).
+
+        `prior` as in `Posterior.observe`.
+        """
         p, eta = self.posterior, self.posterior.lam * omega
         self.q += (y - float(p.mu[i])) ** 2 / (float(p.var[i]) + eta)
-        p.observe(i, y, eta)
+        p.observe(i, y, eta, prior)
 
     def observe_all(self, readings: Sequence[Reading]) -> None:
         """Take in readings (candidate, y, omega) at once, before any other. O(m^2 n)."""
@@ -84,11 +87,14 @@ class EnergyBounds:
             for form, factor in zip(self.forms, self.factors, strict=True)
         ]
 
-    def observe(self, i: int, y: float, omega: float) -> None:
-        """Take in a reading whose noise variance is omega times the assumed one."""
+    def observe(self, i: int, y: float, omega: float, prior: Floats | None = None) -> None:
+        """Take in a reading whose noise variance is omega times the assumed one.
+
+        `prior` as in `Posterior.observe`.
+        """
         self._n += 1
         for form in self.forms:
-            form.observe(i, y, omega)
+            form.observe(i, y, omega, prior)
         self._work_out()
 
     def observe_all(self, readings: Sequence[Reading]) -> None:

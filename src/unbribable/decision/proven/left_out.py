@@ -13,8 +13,8 @@ With A = (K + eta I)^-1, a = A y, V = A k(x), and all of S at once,
 
 S is refuted if a radius has no root, if it leaves f no value at x or at some point read, or if a reading
 outside S is further than r_i from what is left. *Proof.* On the two events the set that holds the lies
-is never refuted, and its ellipsoids hold f. Nothing is said of the order of the readings, of which of them
-are there, or of how S was found, so one event serves all sets, all k, all x and all times. QED
+is never refuted, and its ellipsoids hold f. Nothing is said of the order of the readings, of which of
+them are there, or of how S was found, so one event serves all sets, all k, all x and all times. QED
 The ellipsoid of a larger set contains that of a smaller one. So where there are too many sets, readings
 are put into fewer groups, by any rule, and k groups are left out: that covers every k readings.
 """
@@ -105,6 +105,12 @@ class LeftOut:
         )
         self.probability = 1.0 - assumptions.delta
         self._certain: dict[int, tuple[int, ...] | None] = {}
+
+    def is_same(self, other: "LeftOut") -> bool:
+        """Whether the other one holds the same readings, and assumes the same."""
+        rows = ("_points", "_y", "_quality", "_levels")
+        are_same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in rows)
+        return are_same and (self._assumptions, self._energy) == (other._assumptions, other._energy)
 
     def certain(self, k: int) -> tuple[int, ...] | None:
         """The readings that are lies if at most k are, by their place; None: there must be more than k.
