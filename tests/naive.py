@@ -97,6 +97,41 @@ def believe_at(
     return beliefs
 
 
+class Difference(NamedTuple):
+    """What is believed of f(x) - f(x_i), for every candidate x."""
+
+    mean: np.ndarray
+    noise: np.ndarray
+    weights: np.ndarray
+
+    def upper(self, C: float, cap: float) -> np.ndarray:
+        """What the difference is at most if the lies total at most C and none exceeds the cap, (n,)."""
+        shift = np.array([worst_shift(column, C, cap) for column in self.weights.T])
+        return self.mean + self.noise + shift
+
+
+def difference(setting: Setting, readings: list[Reading], i: int, delta: float) -> Difference:
+    """Mean, noise width and weights of the difference itself: the errors that x and x_i share cancel."""
+    index = [reading.index for reading in readings]
+    y = np.array([reading.y for reading in readings])
+    lams = np.array([reading.lam for reading in readings])
+    gram, k = setting.K[np.ix_(index, index)], setting.K[index]
+    weights = np.linalg.solve(gram + np.diag(lams), k)
+    covariance = setting.K - k.T @ weights
+    weights = weights - weights[:, [i]]
+    var = np.diag(covariance) + covariance[i, i]
+    slack = 1e-6 * var
+    var = np.maximum(var - 2.0 * covariance[i], 0.0)
+    sigma = np.sqrt(var + slack)
+    bias = setting.B * np.sqrt(np.maximum(var - lams @ weights**2, 0.0) + slack)
+    share = delta if setting.noise == "paper" else delta / 2
+    rho = radius(setting, readings, gram, lams, share)
+    noise = bias + rho * sigma
+    if setting.noise == "tight":
+        noise = np.minimum(noise, math.sqrt(setting.B**2 + rho**2) * sigma)
+    return Difference(weights.T @ y, noise, weights)
+
+
 def noise_width(
     setting: Setting,
     readings: list[Reading],
@@ -193,34 +228,18 @@ class Instance:
 
     def learn(self, reading: Reading) -> None:
         """Add a reading and solve everything anew."""
-        self.tick(reading, believe(self.setting, [*self.readings, reading], self.C, self.delta))
+        readings = [*self.readings, reading]
+        self.tick(readings, believe(self.setting, readings, self.C, self.delta))
 
-    def tick(self, reading: Reading, belief: Belief) -> None:
-        """Add a reading and the belief after it."""
-        self.readings.append(reading)
+    def tick(self, readings: Sequence[Reading], belief: Belief) -> None:
+        """Hold these readings, of which it held the first ones before, and the belief they lead to."""
+        self.readings = list(readings)
         self.history.append(belief)
         self._intersect()
 
     def better_than(self, i: int) -> np.ndarray:
         """What f(x) - f(x_i) is at most, (n,): belief and width of the difference itself."""
-        s, readings = self.setting, self.readings
-        index = [reading.index for reading in readings]
-        lams = np.array([reading.lam for reading in readings])
-        gram, k = s.K[np.ix_(index, index)], s.K[index]
-        weights = np.linalg.solve(gram + np.diag(lams), k)
-        covariance = s.K - k.T @ weights
-        weights = weights - weights[:, [i]]
-        var = np.diag(covariance) + covariance[i, i]
-        slack = 1e-6 * var
-        var = np.maximum(var - 2.0 * covariance[i], 0.0)
-        sigma = np.sqrt(var + slack)
-        bias = s.B * np.sqrt(np.maximum(var - lams @ weights**2, 0.0) + slack)
-        rho = radius(s, readings, gram, lams, self.delta if s.noise == "paper" else self.delta / 2)
-        noise = bias + rho * sigma
-        if s.noise == "tight":
-            noise = np.minimum(noise, math.sqrt(s.B**2 + rho**2) * sigma)
-        shift = np.array([worst_shift(column, self.C, s.cap) for column in weights.T])
-        return self.now.mu - self.now.mu[i] + noise + shift
+        return difference(self.setting, self.readings, i, self.delta).upper(self.C, self.setting.cap)
 
     def ucb(self, alpha: float) -> np.ndarray:
         """mu + alpha * width."""
@@ -272,11 +291,15 @@ class Shared:
 
     def learn(self, reading: Reading) -> None:
         """Add a reading to every level."""
-        self.readings.append(reading)
+        self.tick([*self.readings, reading])
+
+    def tick(self, readings: Sequence[Reading]) -> None:
+        """Let every level hold these readings, of which it held the first ones before."""
+        self.readings = list(readings)
         budgets = [level.C for level in self.levels]
         beliefs = believe_at(self.setting, self.readings, budgets, self.delta)
         for level, belief in zip(self.levels, beliefs, strict=True):
-            level.tick(reading, belief)
+            level.tick(readings, belief)
 
 
 class Atom(NamedTuple):

@@ -140,6 +140,7 @@ def test_wrong_use_exits_with_2_and_says_what_is_allowed(words, message, spec, t
 # --- demo --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_demo_is_figure_1(tmp_path):
     pytest.importorskip("matplotlib")
     data = plain(call("demo", "--seeds", "4", "--out", tmp_path, "--json"))
@@ -220,6 +221,7 @@ def test_run_plays_a_cell_of_a_spec(spec):
 # --- sweep and report --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_sweep_then_report(spec, tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "out"
@@ -308,7 +310,10 @@ def test_bound_gives_gain_widths_budgets_and_regret():
     assert data["widths"]["noise (tight)"] < data["widths"]["noise (paper)"]
     assert [(row["theorem"], row["widths"]) for row in data["regret"]] == [
         (theorem, widths)
-        for theorem in ("Theorem 5", *["Theorem 9"] * 4, *["Theorem 10"] * 3, "Ladder", "Ladder")
+        for theorem in (
+            *("Theorem 5", *["Theorem 9"] * 4, *["Theorem 10"] * 3),
+            *("Ladder", "Ladder", "Quorum", "Quorum"),
+        )
         for widths in ("paper", "default")
     ]
     for row in data["regret"]:
@@ -336,6 +341,26 @@ def test_bound_of_the_default_widths_is_above_the_papers_where_they_are_wider():
         assert found["default"] > found["paper"]
 
 
+def test_bound_counts_lies():
+    """More of them cost more, where somebody lies most; their total does nothing."""
+    words = ["--rounds", "2000", "--points", "3", "--kernel", "linear", "--lengthscale", "1", "--json"]
+    found = {
+        (lies, total): {
+            (row["learner"], row["widths"]): row["theorem_says"]
+            for row in plain(call("bound", *words, "--lies", lies, "--corruption", total))["regret"]
+            if row["theorem"] == "Quorum"
+        }
+        for lies, total in ((2, 5), (2, 50), (4, 5))
+    }
+    assert found[2, 5] == found[2, 50]
+    for widths in ("paper", "default"):
+        two = found[2, 5]["QuorumGPUCB, n_lies=2", widths]
+        clean = found[2, 5]["QuorumGPUCB, n_lies=2, nobody lies", widths]
+        assert two == pytest.approx(3.0 * clean)
+        assert two < found[4, 5]["QuorumGPUCB, n_lies=4", widths]
+    assert call("bound", "--lies", "-1").exit_code == 2
+
+
 def test_bound_says_which_widths_a_number_is_for():
     result = call("bound", "--rounds", "50", "--points", "5", "--gap", "0.5")
     assert "(paper widths), " in result.stdout
@@ -353,7 +378,7 @@ def test_bound_prints_tables_for_every_kernel(kernel):
 
 def test_bound_with_uncapped_lies_leaves_out_what_does_not_hold():
     data = plain(call("bound", "--cap", "inf", "--rounds", "50", "--points", "5", "--json"))
-    assert {row["theorem"] for row in data["regret"]} == {"Theorem 5"}
+    assert {row["theorem"] for row in data["regret"]} == {"Theorem 5", "Quorum"}
     assert data["budgets"] == []
 
 
@@ -385,6 +410,7 @@ def python(script):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_without_typer_the_line_that_installs_it_is_printed():
     code, _, errors = python(
         """
@@ -399,6 +425,7 @@ def test_without_typer_the_line_that_installs_it_is_printed():
     assert "Traceback" not in errors
 
 
+@pytest.mark.long
 def test_help_needs_neither_matplotlib_nor_dask_nor_rich_tables():
     code, output, errors = python(
         """
@@ -442,6 +469,7 @@ def test_a_sweep_says_that_a_spec_is_a_program():
     assert "a call that never returns is not ended" in said
 
 
+@pytest.mark.long
 def test_a_command_starts_without_what_only_others_need():
     script = """
         import sys
@@ -455,6 +483,7 @@ def test_a_command_starts_without_what_only_others_need():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [[], ["--json"]])
 def test_at_a_terminal_a_bar_is_shown_but_not_under_json(words, spec, tmp_path):
     pty = pytest.importorskip("pty")

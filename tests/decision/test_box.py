@@ -246,8 +246,9 @@ def test_a_new_candidate_starts_with_its_current_bounds_and_its_first(
             upper, lower = np.minimum(upper, first), np.maximum(lower, -first)
             if instance.n_readings > counts[label]:
                 n_learned += 1
-                upper = np.minimum(upper, instance.now.ucb[n:])
-                lower = np.maximum(lower, instance.now.lcb[n:])
+                width = instance.width  # solves what was left open
+                upper = np.minimum(upper, np.minimum(instance.mu + width, instance.now.ucb)[n:])
+                lower = np.maximum(lower, np.maximum(instance.mu - width, instance.now.lcb)[n:])
             np.testing.assert_allclose(instance.ucb_bar[n:], upper, rtol=1e-6, atol=1e-8)
             np.testing.assert_allclose(instance.lcb_bar[n:], lower, rtol=1e-6, atol=1e-8)
     assert n_learned >= 7

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 from unbribable.decision.algorithm import Algorithm
 
 X = np.linspace(0, 1, 60)[:, None]
@@ -51,9 +52,9 @@ Told = dict[int, tuple[int, float]]
 """Round -> candidate and lie."""
 
 PLAYERS: dict[str, Callable[[ub.Assumptions], Algorithm]] = {
-    "robust": lambda known: ub.RobustGPUCB(ub.Grid(X), known, C=3.0 * known.c_max),
-    "ladder": lambda known: ub.LadderGPUCB(ub.Grid(X), known, unit=0.5 * known.c_max),
-    "fast-slow": lambda known: ub.FastSlowGPUCB(ub.Grid(X), known, C=3.0 * known.c_max, seed=1),
+    "robust": lambda known: ALGORITHMS["robust"](ub.Grid(X), known, C=3.0 * known.c_max),
+    "ladder": lambda known: ALGORITHMS["ladder"](ub.Grid(X), known, unit=0.5 * known.c_max),
+    "fast-slow": lambda known: ALGORITHMS["fast-slow"](ub.Grid(X), known, C=3.0 * known.c_max, seed=1),
     "layers": lambda known: ub.LayeredGPUCB(ub.Grid(X), known, C=3.0 * known.c_max, seed=1),
 }
 

@@ -21,6 +21,21 @@ DOMAINS: dict[str, Any] = {
 MAKERS = algorithms(assumptions=ASSUMED, C=3.0, T=8, seed=2)
 ALL = pytest.mark.parametrize("name", MAKERS)
 EVERYWHERE = pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+VARIANTS = ("fast-slow-with-all", "fast-slow-dials", "layered-with-all")
+"""Of algorithms that are listed, too: long on a box, where a choice costs most."""
+PAIRS = pytest.mark.parametrize(
+    ("name", "domain"),
+    [
+        pytest.param(
+            name,
+            domain,
+            id=f"{name}-{where}",
+            marks=pytest.mark.long if where == "box" and name in VARIANTS else (),
+        )
+        for name in MAKERS
+        for where, domain in DOMAINS.items()
+    ],
+)
 
 
 def truth(u: Floats) -> float:
@@ -151,8 +166,7 @@ def test_whoever_is_drawn_twice_asks_for_two_points(name: str, domain: Any) -> N
         assert len(set(asked[label])) >= min(3, len(asked[label]))
 
 
-@EVERYWHERE
-@ALL
+@PAIRS
 def test_no_interval_and_no_certificate_knows_of_pending_queries(name: str, domain: Any) -> None:
     """And a query tells mean, sigma and width as they are, not as they will be."""
     algorithm = played(name, domain)
@@ -167,8 +181,7 @@ def test_no_interval_and_no_certificate_knows_of_pending_queries(name: str, doma
     assert len(algorithm.readings) == 8
 
 
-@EVERYWHERE
-@ALL
+@PAIRS
 def test_pending_queries_told_in_any_order_give_the_same_posterior(name: str, domain: Any) -> None:
     """Anywhere; the candidates of a box may differ, since they lie round what was read when."""
     tests = np.random.default_rng(9).random((50, 2))
@@ -191,8 +204,7 @@ def test_pending_queries_told_in_any_order_give_the_same_posterior(name: str, do
         np.testing.assert_allclose(instance.width[:n], double.width[:n], rtol=1e-8)
 
 
-@EVERYWHERE
-@ALL
+@PAIRS
 def test_a_forgotten_query_leaves_no_trace_in_what_is_asked(name: str, domain: Any) -> None:
     """One of several, or all of them: the next choice is that of a run which never asked it."""
     algorithm, never = played(name, domain), played(name, domain)
@@ -221,8 +233,7 @@ def test_a_forgotten_query_leaves_no_trace_in_what_is_asked(name: str, domain: A
     assert algorithm.ask().id == algorithm.t == 12
 
 
-@EVERYWHERE
-@ALL
+@PAIRS
 def test_points_pending_elsewhere_count_as_ones_own(name: str, domain: Any) -> None:
     """query_at(t, drawn, others=...) is the query that asking for these points first would lead to."""
     asking, host = played(name, domain), played(name, domain)
@@ -240,8 +251,7 @@ def test_points_pending_elsewhere_count_as_ones_own(name: str, domain: Any) -> N
     assert fields(host.ask()) == fields(first)
 
 
-@EVERYWHERE
-@ALL
+@PAIRS
 def test_own_and_foreign_pending_points_count_together(name: str, domain: Any) -> None:
     """In whatever order they came."""
     asking, host = played(name, domain), played(name, domain)
@@ -252,8 +262,7 @@ def test_own_and_foreign_pending_points_count_together(name: str, domain: Any) -
     assert fields(found) == fields(third)
 
 
-@EVERYWHERE
-@ALL
+@PAIRS
 def test_a_look_at_points_pending_elsewhere_does_not_change_the_proposal(name: str, domain: Any) -> None:
     """query_at changes nothing; what is proposed is what the next ask draws from."""
     algorithm = played(name, domain)

@@ -243,6 +243,7 @@ def test_the_one_instance_learns_every_foreign_reading(name: str) -> None:
     assert {reading.learner for reading in algorithm.readings} == {"main"}
 
 
+@pytest.mark.long
 def test_slow_learns_one_foreign_reading_in_c() -> None:
     """400 seeds x 5 readings at p = 1/4: 500 expected, 4.5 standard deviations are 87."""
     n_slow = 0

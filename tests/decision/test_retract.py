@@ -354,7 +354,7 @@ class Retracting(RuleBasedStateMachine):
             query = self.open.pop(list(self.open)[pick % len(self.open)])
             self.algorithm.tell(query, y, noise_std=0.2 if noisy else None)
             lam, lcb = (4.0 if noisy else 1.0) * ASSUMED.lam, query.mu - query.width
-            self._note(query.id, query.u, y, query.instance, lam, lcb, is_foreign=False)
+            self._note(query.id, query.u, y, query.instance, lam, lcb, level=query.level)
 
     @rule(i=st.integers(0, len(POINTS) - 1), y=st.floats(-1.2, 1.2))
     def tell_foreign(self, i: int, y: float) -> None:
@@ -365,11 +365,20 @@ class Retracting(RuleBasedStateMachine):
         self._note(self.t, POINTS[i], y, learner, ASSUMED.lam, np.nan, is_foreign=True)
 
     def _note(
-        self, id_: int, u: Floats, y: float, label: str | None, lam: float, lcb: float, is_foreign: bool
+        self,
+        id_: int,
+        u: Floats,
+        y: float,
+        label: str | None,
+        lam: float,
+        lcb: float,
+        *,
+        level: int = 0,
+        is_foreign: bool = False,
     ) -> None:
         index = int(np.argmin(np.abs(POINTS - u).max(axis=1))) if self.where == "grid" else -1
         row = {"id": id_, "u": u.tolist(), "index": index, "y": y, "instance": label, "lam": lam}
-        self.log[id_] = {**row, "lcb": lcb, "is_foreign": is_foreign}
+        self.log[id_] = {**row, "lcb": lcb, "level": level, "is_foreign": is_foreign}
 
     @rule(pick=st.integers(0, 100), unrelated=st.booleans())
     def retract(self, pick: int, unrelated: bool) -> None:
@@ -411,8 +420,8 @@ class Retracting(RuleBasedStateMachine):
                 new.lose(t)
             return new
         rows = list(self.log.values())
-        names = ("id", "u", "index", "y", "instance", "lam", "lcb", "is_foreign")
-        words = ("id", "index", "instance", "mu", "sigma", "width", "ucb")
+        names = ("id", "u", "index", "y", "instance", "lam", "lcb", "level", "is_foreign")
+        words = ("id", "index", "instance", "mu", "sigma", "width", "ucb", "level")
         state = {
             **new.state(),
             "t": self.t,
@@ -450,6 +459,10 @@ class Retracting(RuleBasedStateMachine):
                 assert fields(one) == fields(other)
 
 
+class ManyRetracting(Retracting):
+    """The same, more often."""
+
+
 class RetractingOnABox(Retracting):
     """The same where candidates come, and go with the readings they came with."""
 
@@ -457,15 +470,17 @@ class RetractingOnABox(Retracting):
 
 
 FEW = settings(
-    max_examples=25,
+    max_examples=8,
     stateful_step_count=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-TestRetracting, TestRetractingOnABox = Retracting.TestCase, RetractingOnABox.TestCase
-TestRetracting.settings = TestRetractingOnABox.settings = FEW
-for case in (TestRetracting, TestRetractingOnABox):
-    pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")(case)
-pytest.mark.long(TestRetractingOnABox)
-del case  # or it would be collected as a third one
+TestRetracting, TestManyRetracting = Retracting.TestCase, ManyRetracting.TestCase
+TestRetractingOnABox = RetractingOnABox.TestCase
+TestRetracting.settings = FEW
+TestManyRetracting.settings = TestRetractingOnABox.settings = settings(FEW, max_examples=25)
+quiet = pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
+quiet(TestRetracting)
+pytest.mark.long(quiet(TestManyRetracting))
+pytest.mark.long(quiet(TestRetractingOnABox))

@@ -1,4 +1,4 @@
-"""The fast algorithms against the naive ones of `naive.py`, query by query over 200 rounds."""
+"""The fast algorithms against the naive ones of `naive.py`, query by query: 80 rounds, or 200 (long)."""
 
 import itertools
 import math
@@ -15,7 +15,8 @@ import unbribable as ub
 from contracts.members import ALGORITHMS
 from unbribable.theory import compiled
 
-N_ROUNDS = 200
+N_FEW = 80
+N_MANY = 200
 TIE = 1e-9
 """Two candidates closer than that in the naive ucb may be told apart by rounding alone."""
 
@@ -38,7 +39,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     arguments: dict[str, Any] = field(default_factory=dict)
     C: float = 4.0
-    T: int = N_ROUNDS
+    T: int = N_MANY
     spent: float = 4.0
     lam: float = 0.03
     noise_std: float = 0.05
@@ -187,7 +188,7 @@ def compare_ends(fast: Any, slow: naive.Algorithm, case: Case) -> None:
             assert papers.index == slow.best_when_chosen(labels)
 
 
-def play(case: Case) -> Trace:
+def play(case: Case, n_rounds: int) -> Trace:
     """Both algorithms through the same corrupted, noisy rounds."""
     kernel, d, n = ARENAS[case.arena]
     rng = np.random.default_rng([case.seed, d, n])
@@ -197,7 +198,7 @@ def play(case: Case) -> Trace:
     fast, slow = build(case, X, K, norm)
     trace = Trace()
     left = case.spent
-    for t in range(1, N_ROUNDS + 1):
+    for t in range(1, n_rounds + 1):
         query, atom = fast.ask(), slow.ask()
         compare_round(query, atom, slow, trace)
         # A strong adversary: lowers whatever is good, by as much as it may, until C is spent.
@@ -370,16 +371,40 @@ EXTRAS = [
 ]
 
 
-@pytest.mark.parametrize("case", COVERING + EXTRAS, ids=lambda case: case.label)
-def test_every_query_and_bound_is_the_naive_one(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """200 rounds; the events a case is there for must have happened."""
+LETTER = {"width": "paper", "noise": "paper", "tail": "paper", "gain": "certified"}
+FEW = [
+    Case(algorithm, arena, options, arguments)
+    for arena, options in (("se-1d", {}), ("linear-3d", LETTER))
+    for algorithm, arguments in (
+        *[(each, {}) for each in ("gp-ucb", "robust", "fast-slow", "ladder", "layered", "layered-told")],
+        ("layered", SHARING),
+    )
+]
+"""Of each algorithm the defaults, and the paper's letter; all else is in COVERING and EXTRAS."""
+
+
+def compare(case: Case, monkeypatch: pytest.MonkeyPatch, n_rounds: int = N_MANY) -> None:
+    """The events a case is there for must have happened."""
     # small enough for a game to begin with exact widths solved everywhere and to end with the bracket
     monkeypatch.setattr("unbribable.theory.exact_shift.N_SMALL", 600)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ub.AssumptionsRefuted)
-        trace = play(case)
+        trace = play(case, n_rounds)
     assert trace.n_ties <= 1
     assert trace.events >= case.expects
+
+
+@pytest.mark.parametrize("case", FEW, ids=lambda case: case.label)
+def test_the_first_queries_and_bounds_are_the_naive_ones(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare(case, monkeypatch, N_FEW)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", COVERING + EXTRAS, ids=lambda case: case.label)
+def test_every_query_and_bound_is_the_naive_one(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare(case, monkeypatch)
 
 
 BY_NUMPY = [
@@ -390,17 +415,31 @@ BY_NUMPY = [
 ]
 
 
-@pytest.mark.skipif(compiled.LIBRARY is None, reason="all cases are by NumPy then")
+has_library = pytest.mark.skipif(compiled.LIBRARY is None, reason="all cases are by NumPy then")
+
+
+@has_library
+@pytest.mark.parametrize("case", FEW[:7], ids=lambda case: case.label)
+def test_the_first_ones_are_naive_without_the_compiled_library_too(
+    case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "LIBRARY", None)
+    compare(case, monkeypatch, N_FEW)
+
+
+@pytest.mark.long
+@has_library
 @pytest.mark.parametrize("case", BY_NUMPY, ids=lambda case: case.label)
 def test_it_is_the_naive_one_without_the_compiled_library_too(
     case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compiled, "LIBRARY", None)
-    test_every_query_and_bound_is_the_naive_one(case, monkeypatch)
+    compare(case, monkeypatch)
 
 
 def test_every_algorithm_has_a_naive_double() -> None:
-    assert {ALGORITHMS[c.algorithm].kind for c in COVERING} == {m.kind for m in ALGORITHMS.values()}
+    kinds = {m.kind for m in ALGORITHMS.values()} - {ub.QuorumGPUCB}  # see test_quorum_as_naive
+    assert {ALGORITHMS[c.algorithm].kind for c in COVERING} == kinds
 
 
 def test_the_cases_cover_every_pair_of_options_with_every_algorithm() -> None:

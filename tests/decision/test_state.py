@@ -1,6 +1,7 @@
 """state() and restore(): a restored algorithm continues exactly as the uninterrupted one."""
 
 import copy
+import itertools
 import json
 import math
 import pickle
@@ -105,8 +106,14 @@ def assert_same_query(one: ub.Query | None, other: ub.Query | None) -> None:
         assert vars_of(one) == vars_of(other)
 
 
-@ALL
-@pytest.mark.parametrize("family", FAMILIES)
+IN_TURN = list(zip(MAKERS, itertools.cycle(FAMILIES)))
+CROSSES = [
+    pytest.param(*each, marks=() if each in IN_TURN else pytest.mark.long)
+    for each in itertools.product(MAKERS, FAMILIES)
+]
+
+
+@pytest.mark.parametrize(("name", "family"), CROSSES)
 def test_a_restored_run_continues_bit_for_bit(name: str, family: str) -> None:
     """Saved at several rounds, through JSON, with pending queries and foreign readings."""
     words = FAMILIES[family]
@@ -128,10 +135,11 @@ def test_a_restored_run_continues_bit_for_bit(name: str, family: str) -> None:
 
 @ALL
 def test_copies_and_pickles_go_on_separately_bit_for_bit(name: str) -> None:
-    """Whatever a run keeps in growing buffers belongs to the copy, too."""
+    """What a run keeps in growing buffers belongs to the copy, too, and so does the next proposal."""
     whole = make(name)
     for k in range(20):
         step(whole, k)
+    whole.propose()
     others = [copy.deepcopy(whole), pickle.loads(pickle.dumps(whole))]
     for k in range(20, 45):
         asked = step(whole, k)
@@ -151,9 +159,9 @@ def test_a_restored_run_equals_the_saved_one_at_once(name: str) -> None:
         algorithm.recommend()
     resumed = make(name).restore(algorithm.state())
     assert_same(resumed, algorithm)
-    rules = ("lcb", "paper") if ALGORITHMS[name].trusted != () else ("lcb",)
-    for rule in rules:
-        one, other = resumed.recommend(rule=rule), algorithm.recommend(rule=rule)
+    choices = ("lcb", "paper") if ALGORITHMS[name].trusted != () else ("lcb",)
+    for choice in choices:
+        one, other = resumed.recommend(rule=choice), algorithm.recommend(rule=choice)
         assert (one.index, one.lower, one.upper, one.regret_bound) == (
             other.index,
             other.lower,
@@ -523,12 +531,20 @@ class Interleaving(RuleBasedStateMachine):
             assert_same(self.whole, self.saved)
 
 
-TestInterleaving = Interleaving.TestCase
-TestInterleaving.settings = settings(
-    max_examples=25,
+class ManyInterleavings(Interleaving):
+    """The same, more often."""
+
+
+FEW = settings(
+    max_examples=8,
     stateful_step_count=40,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-TestInterleaving = pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")(TestInterleaving)
+TestInterleaving, TestManyInterleavings = Interleaving.TestCase, ManyInterleavings.TestCase
+TestInterleaving.settings = FEW
+TestManyInterleavings.settings = settings(FEW, max_examples=25)
+quiet = pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
+quiet(TestInterleaving)
+pytest.mark.long(quiet(TestManyInterleavings))

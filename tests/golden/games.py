@@ -27,7 +27,8 @@ def play(build: Any, seed: int) -> list[dict[str, Any]]:
     kernel = ub.SquaredExponential(0.4)
     f = kernel(points, points[[4, 17]]) @ np.array([0.7, -0.5])
     assumptions = ub.Assumptions(kernel, B=1.0, B0=1.0, noise_std=0.05, lam=0.02)
-    algorithm = build(ub.Grid(points), assumptions, seed=seed)
+    lies = {"n_lies": 6} if "n_lies" in build.words else {}
+    algorithm = build(ub.Grid(points), assumptions, seed=seed, **lies)
     rng = np.random.default_rng(seed)
     queries = []
     for t in range(N_ROUNDS):

@@ -200,6 +200,7 @@ def with_readings(n, lie=None):
     call("import", "oven", past(*rows), "--target", "yield")
 
 
+@pytest.mark.long
 def test_a_retracted_reading_is_as_if_it_had_never_been_told():
     with_readings(9, lie=5)
     before = as_json("recommend", "oven")
@@ -235,6 +236,7 @@ def test_a_study_whose_only_reading_was_retracted_has_none():
     assert as_json("suspects", "oven") == []
 
 
+@pytest.mark.long
 def test_figures_are_drawn_with_the_names_of_the_parameters():
     pytest.importorskip("matplotlib")
     oven()

@@ -46,6 +46,7 @@ def run(n, *words, is_lie=lambda number: False):
         call("tell", "laser", asked["number"], *words, "--", value)
 
 
+@pytest.mark.long
 def test_a_study_goes_from_create_to_recommend_and_sees_through_a_lie():
     create()
     run(11, is_lie=lambda number: number == 7)
@@ -118,6 +119,7 @@ def test_nan_is_a_reading_that_failed():
     assert as_json("status", "laser")["trials"] == {"fail": 1}
 
 
+@pytest.mark.long
 def test_a_failed_reading_is_told_as_such_and_teaches_nothing():
     create()
     run(3)
@@ -331,6 +333,7 @@ def test_a_reading_told_twice_names_the_number_and_what_was_told():
     assert "got 1, which was told as failed" in call("tell", "laser", "1", "2", code=2)
 
 
+@pytest.mark.long
 def test_a_failing_reading_is_not_asked_for_again():
     call("create", "laser", "--param", "n=1:4:int", "--trials", "10", "--seed", "1")
     asked = []
@@ -342,6 +345,7 @@ def test_a_failing_reading_is_not_asked_for_again():
     assert asked.count(4) == 1
 
 
+@pytest.mark.long
 def test_recommend_says_what_the_guarantee_rests_on():
     create()
     run(4)
@@ -386,6 +390,7 @@ def test_a_secret_seed_need_not_be_an_argument(monkeypatch):
     assert "my secret" not in said
 
 
+@pytest.mark.long
 def test_a_pruned_trial_voids_the_guarantee_unless_it_is_said_to_have_another_reason():
     create()
     run(3)

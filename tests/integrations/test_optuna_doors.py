@@ -16,7 +16,7 @@ from unbribable.cli.main import app
 from unbribable.cli.storage import database
 from unbribable.cli.watched import StudiesInDatabase
 from unbribable.integrations.optuna_sampler import UnbribableSampler
-from unbribable.web.watch import shown
+from unbribable.web.watch import answered, as_told
 
 SPACE = {"power": FloatDistribution(0.0, 5.0)}
 STUCK, BURST = (5, 11, 17), (24, 25, 26, 27, 28)
@@ -101,9 +101,11 @@ def test_the_commands_say_it_by_trials(study):
 
 def test_the_page_says_it_by_trials(study):
     _, _, _, opened = study
-    found = shown(StudiesInDatabase(opened), "coat")
-    assert (found["counted"], found["first"]) == ("trial", 0)
-    by_trial = {each["t"] - 1: each for each in found["suspects"]}
+    source = StudiesInDatabase(opened)
+    result = source.result("coat")
+    told = as_told(source, "coat", result)
+    assert (told["counted"], told["first"]) == ("trial", 0)
+    by_trial = {each["t"] - 1: each for each in answered(source, "coat", result)["suspects"]}
     for number in STUCK:
         assert f"as in {others(number)}" in " ".join(by_trial[number]["evidence"])
     assert "(trials 24 to 28)" in " ".join(by_trial[BURST[0]]["evidence"])

@@ -58,8 +58,8 @@ def test_the_estimate_comes_first_and_is_near_the_truth_although_readings_lie(pl
     )
     worst = " ".join(line.strip() for line in lines[2:4])
     assert worst == (
-        f"worst case: {plane.lower:.4g} to {plane.upper:.4g} ({WIDE}, with probability at least 0.9 if "
-        "at most 3 of the first 30 readings are lies, and the fitted model is right)"
+        f"worst case: {plane.lower:.4g} to {plane.upper:.4g} (with probability at least 0.9 if at most "
+        "4 of the 30 readings are lies, and the fitted model is right)"
     )
     (reading,) = [line for line in lines if line.startswith("best reading: ")]
     assert reading.endswith("; it looks false")

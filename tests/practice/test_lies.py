@@ -147,12 +147,8 @@ def test_without_lies_it_is_gp_ucb_on_clipped_readings() -> None:
 def test_a_cap_on_lies_that_the_assumptions_state_holds_and_nothing_is_clipped() -> None:
     run = ub.maximize(Scripted(), GRID, 10, assumptions=ASSUMED, lies=2)
     same = ub.maximize(Scripted(), GRID, 10, assumptions=ASSUMED, corruption=2 * ASSUMED.c_max)
-    assert (run.x, run.lower, run.upper, run.regret_bound) == (
-        same.x,
-        same.lower,
-        same.upper,
-        same.regret_bound,
-    )
+    assert (run.x, run.regret_bound) == (same.x, same.regret_bound)
+    assert (run.lower, run.upper) == same.worst_case(2) == run.worst_case(2)
     assert "at most 2 of the first 10 readings by at most 1.2 each (c_max)" in run.guarantee
     assert "clipped" not in run.guarantee
     assert "A single lie is at most 1.2." in run.assumptions
@@ -175,7 +171,7 @@ def test_the_guarantee_says_how_many_lies_of_any_size_and_on_what_that_rests() -
     )
     for words in said:
         assert words in run.guarantee
-    assert best.supposed == "at most 1 of the first 12 readings is a lie, and the fitted model is right"
+    assert best.supposed == "at most 1 of the 12 readings is a lie, and the fitted model is right"
     assert "A single lie is not capped." in run.assumptions
 
 
@@ -190,10 +186,9 @@ def test_flagged_readings_beyond_the_number_of_lies_are_said_to_be() -> None:
     run = ub.maximize(Scripted(script={4: 3.0}), BOX, 12, seed=0, lies=0)
     assert flagged(run) == [4]
     assert "it does not hold; state a larger lies=." in run.guarantee
-    (line,) = [line for line in run.summary().splitlines() if "state lies=" in line]
-    assert line == (
-        "  1 reading looks false, more than the 0 that the worst case allows for: state lies=1"
-    )
+    (line,) = [line for line in run.summary().splitlines() if "the worst case allows for" in line]
+    assert line == "  1 reading looks false, more than the 0 of lies=0: the worst case allows for 1"
+    assert (run.lower, run.upper) == run.worst_case(1)
     run = ub.maximize(Scripted(script={4: 3.0}), BOX, 12, seed=0, lies=1)
     assert "it does not hold" not in run.guarantee
     assert "looks false" not in run.guarantee
@@ -261,7 +256,8 @@ def test_every_door_says_that_more_readings_look_false_than_are_allowed_for(
     summary_of: Callable[[Any], str],
 ) -> None:
     """A tenth of twenty readings is two, by default."""
-    said = "  3 readings look false, more than the 2 that the worst case allows for: state lies=3"
+    lies = 2 if summary_of is by_optuna else 0.1
+    said = f"  3 readings look false, more than the 2 of lies={lies}: the worst case allows for 3"
     assert said in summary_of(THREE).splitlines()
     assert "look false, more than" not in summary_of({4: THREE[4], 9: THREE[9]})
 
@@ -331,3 +327,67 @@ def test_bounds_hold_against_so_many_lies_of_any_size_and_not_against_more() -> 
 @pytest.mark.parametrize("words", [{"n_rounds": 20}, {}, {"explore": 2.0}])
 def test_they_hold_in_many_games_whoever_chooses_the_points(words: dict[str, Any]) -> None:
     assert not is_too_often(failures(3, 150, **words), 150, KNOWN.delta)
+
+
+# --- the worst case by the number of lies ------------------------------------------------------------
+
+
+def told(readings: Any, **words: Any) -> ub.Result:
+    """A run of nothing but these readings."""
+    return ub.Study(BOX, initial=readings, seed=0, **words).result()
+
+
+def test_the_worst_case_by_the_number_of_lies_is_one_table_at_every_door(tmp_path: Path) -> None:
+    """Nested, from the least number that there must be, with f inside from the true one on."""
+    script = {4: 5.0, 9: -5.5}
+    run = told(readings(script))
+    audit = ub.audit(run)
+    rows = run.by_lies
+    assert rows == run.recommendation.by_lies == audit.by_lies
+    assert [k for k, _, _ in rows] == [2, 3]
+    assert audit.least_lies == 2
+    assert run.worst_case(0) is run.worst_case(1) is audit.worst_case(1) is None
+    for k, lower, upper in rows:
+        assert (lower, upper) == run.worst_case(k)
+        assert lower <= arch(run.x) <= upper
+    assert rows[1][1] < rows[0][1] < rows[0][2] < rows[1][2]
+    assert run.recommendation.n_lies == 2
+    assert (run.lower, run.upper) == rows[0][1:]
+    assert run.to_dict()["by_lies"] == [list(row) for row in rows]
+    assert audit.to_dict()["least_lies"] == 2
+
+
+def test_the_number_of_lies_that_it_takes_is_where_the_worst_case_passes_the_value() -> None:
+    run = told(readings({}))
+    for value in (0.99, 0.8, 0.0, -1.0):
+        needed = run.lies_needed(value)
+        assert run.worst_case(needed)[0] < value
+        assert needed == 0 or run.worst_case(needed - 1)[0] >= value
+        assert ub.audit(run).lies_needed(value) == needed
+    assert run.lies_needed(2.0) == 0
+    assert run.lies_needed(-1.0) > run.lies_needed(0.99)
+    least = told([(x, -y) for x, y in readings({})], direction="minimize")
+    assert least.lies_needed(-0.8) == run.lies_needed(0.8)
+    lower, upper = run.worst_case(2)
+    assert least.worst_case(2) == pytest.approx((-upper, -lower), rel=1e-9)
+
+
+def test_a_worst_case_of_no_number_of_lies_is_refused() -> None:
+    run = told(readings({}))
+    for bad, error in ((-1, ValueError), (1.5, TypeError), ("1", TypeError)):
+        with pytest.raises(error, match="n_lies"):
+            run.worst_case(bad)
+    with pytest.raises(TypeError, match="value"):
+        run.lies_needed("1")
+
+
+def test_the_worst_case_is_there_before_anything_is_known_and_whyever_readings_are_missing() -> None:
+    empty = ub.Study(BOX, seed=0).result()
+    assert (empty.worst_case(1), empty.by_lies, empty.lies_needed(0.0)) == (None, (), 0)
+    study = ub.Study(GRID, assumptions=ANY_SIZE, seed=0)
+    for k in range(12):
+        asked = study.ask()
+        study.tell(asked, None if k % 4 == 3 else wave(asked.x))
+    best = study.recommend()
+    lower, upper = best.worst_case(0)
+    assert lower <= wave(best.x) <= upper

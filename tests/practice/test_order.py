@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from practice.run_files import held, write_whole
 from practice.tables import (
     ASSUMED,
     GRID,
@@ -58,7 +59,7 @@ def test_an_audit_of_a_sorted_table_says_nothing_false(name: str, order: str) ->
     assert wrong(algorithm) == ""
     assert algorithm.detected is None
     if name == "unknown":
-        assert algorithm.policy.notes(350)[0].endswith("the lowest level.")
+        assert algorithm.policy.notes(350, ())[0].endswith("the lowest level.")
     best = audit.recommendation
     assert best.lower <= f(best.x)[0] <= best.upper
     assert f(X).max() - f(best.x)[0] <= best.regret_bound
@@ -264,7 +265,7 @@ def test_a_study_with_a_table_resumes_exactly_and_its_file_says_which_rounds_it_
         for _ in range(3):
             study.tell(study.ask(), 0.5)
         expected, then = bounds_of(study), study.ask()
-    stored = json.loads(path.read_text())["trials"]
+    stored = held(path)["trials"]
     assert [trial["is_row"] for trial in stored] == [True] * 56 + [False] * 3
     for again in (ub.Study(GRID, file=path, **words), ub.Study.load(path)):
         np.testing.assert_array_equal(bounds_of(again), expected)
@@ -279,10 +280,10 @@ def test_a_file_from_before_tables_is_read_as_it_was_told(tmp_path: Path) -> Non
         study.tell(x, value)
     path = tmp_path / "study.json"
     study.save(path)
-    stored = json.loads(path.read_text())
+    stored = held(path)
     for trial in stored["trials"]:
         assert trial.pop("is_row") is False
-    path.write_text(json.dumps(stored))
+    write_whole(path, stored)
     np.testing.assert_array_equal(bounds_of(ub.Study.load(path)), bounds_of(study))
 
 

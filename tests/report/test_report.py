@@ -59,6 +59,7 @@ def made(tmp_path_factory):
     return directory, directory / "report", report(directory), victim
 
 
+@pytest.mark.long
 def test_the_report_counts_what_it_read_and_names_what_it_did_not(made):
     _, out, data, victim = made
     assert data["n_records"] == N_RUNS - 1
@@ -70,6 +71,7 @@ def test_the_report_counts_what_it_read_and_names_what_it_did_not(made):
     assert f"skipped `{victim.name}`" in text
 
 
+@pytest.mark.long
 def test_the_report_says_how_many_runs_are_missing_and_what_to_do(made):
     _, out, data, victim = made
     assert (data["n_runs"], data["missing"]) == (N_RUNS, [victim.stem])
@@ -80,6 +82,7 @@ def test_the_report_says_how_many_runs_are_missing_and_what_to_do(made):
     )
 
 
+@pytest.mark.long
 def test_all_files_are_there_and_listed(made):
     _, out, data, _ = made
     expected = {"report.md"} | {f"{name}.csv" for name in TABLES}
@@ -88,6 +91,7 @@ def test_all_files_are_there_and_listed(made):
     assert sorted(data["files"]) == sorted(str(path) for path in out.iterdir())
 
 
+@pytest.mark.long
 def test_the_data_is_json_and_what_the_tables_hold(made):
     _, out, data, _ = made
     assert json.loads(json.dumps(data, allow_nan=False)) == data
@@ -99,6 +103,7 @@ def test_the_data_is_json_and_what_the_tables_hold(made):
     assert slopes == {(a, b) for a in "CT" for b in ("GP-UCB", "Robust", "Fast-Slow", "Layered")}
 
 
+@pytest.mark.long
 def test_every_figure_of_the_text_exists(made):
     _, out, _, _ = made
     text = (out / "report.md").read_text(encoding="utf-8")
@@ -107,6 +112,7 @@ def test_every_figure_of_the_text_exists(made):
     assert all((out / target).is_file() for target in targets)
 
 
+@pytest.mark.long
 def test_figures_are_as_wide_as_a_column_or_a_page_at_200_dpi(made):
     _, out, _, _ = made
     for path in out.glob("*.png"):
@@ -139,6 +145,7 @@ WORDS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WORDS)
 def test_an_svg_says_in_words_what_it_shows(made, name):
     text = (made[1] / f"{name}.svg").read_text(encoding="utf-8")
@@ -147,6 +154,7 @@ def test_an_svg_says_in_words_what_it_shows(made, name):
         assert words in text, words
 
 
+@pytest.mark.long
 def test_panels_that_show_the_same_are_one(made):
     collection = load(made[0])
     found = instance_panels(collection, longest(collection.settings))["_layers"]
@@ -157,6 +165,7 @@ def test_panels_that_show_the_same_are_one(made):
     assert [*folded(other)] == ["Layered\nno adversary; near x*, C = 4", titles[1]]
 
 
+@pytest.mark.long
 def test_out_and_baseline_are_the_callers_choice(made, tmp_path, monkeypatch):
     directory = made[0]
     monkeypatch.setattr("unbribable.report.all_figures", lambda *_: iter(()))  # the tables will do
@@ -168,6 +177,7 @@ def test_out_and_baseline_are_the_callers_choice(made, tmp_path, monkeypatch):
         report(directory, tmp_path / "there", baseline="Best")
 
 
+@pytest.mark.long
 def test_a_replay_believes_what_the_game_believed(made):
     """Fast-Slow with its draws: the replayed learner asks exactly what the record says."""
     directory = made[0]
@@ -180,6 +190,7 @@ def test_a_replay_believes_what_the_game_believed(made):
         assert (panel.region is None) == cell.setting.is_clean
 
 
+@pytest.mark.long
 def test_a_replay_of_another_game_is_refused(made):
     directory = made[0]
     runs = runs_of(directory)
@@ -248,6 +259,7 @@ def test_a_label_of_two_lines_leaves_the_markdown_tables_whole(labelled):
         assert (line[:2], line[-2:]) == ("| ", " |")
 
 
+@pytest.mark.long
 def test_a_record_that_does_not_replay_costs_its_panel_alone(made, tmp_path):
     directory = tmp_path / "tampered"
     shutil.copytree(made[0], directory)
@@ -263,6 +275,7 @@ def test_a_record_that_does_not_replay_costs_its_panel_alone(made, tmp_path):
     assert "Left out" not in captions[1]
 
 
+@pytest.mark.long
 def test_failures_that_are_over_are_not_counted(made, tmp_path, monkeypatch):
     directory = tmp_path / "sweep"
     shutil.copytree(made[0], directory)

@@ -368,6 +368,7 @@ def test_a_guest_that_fails_is_reported_with_its_traceback_and_the_rest_goes_on(
     assert all("fell off the chair" in note["traceback"] for note in failures(tmp_path / "out"))
 
 
+@pytest.mark.long
 def test_workers_find_the_guests_and_a_report_needs_none_of_them(folder, tmp_path):
     """The same records as here; then the guests are gone, and the report says what it left out."""
     raw = changed(algorithms=[{"kind": "guests:Sitter", "place": 3}])

@@ -16,6 +16,7 @@ from unbribable.theory.regret_bounds import (
     theorem_10,
     theorem_10_told,
     theorem_ladder,
+    theorem_quorum,
 )
 
 B, B0, NOISE_STD, DELTA = 1.5, 0.8, 0.2, 0.1
@@ -444,3 +445,34 @@ def test_the_theorem_of_layers_that_are_told_c_is_its_formula():
     assert theorem_10_told(known, C, T, lambda t: gain).theorem_value == pytest.approx(value)
     one = theorem_10_told(known, 2.0, T, lambda t: gain)
     assert one == theorem_5(known, 2.0, T, lambda t: gain)
+
+
+# --- counted lies -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_lies", [0, 1, 5])
+@pytest.mark.parametrize(("noise", "events"), [("paper", 1), ("tight", 2), ("energy", 3)])
+def test_the_quorums_theorem_is_its_formula(n_lies: int, noise: str, events: int) -> None:
+    """A quarter of delta for the hands together, every hand's for each of the events of its width."""
+    m = 2 * n_lies + 1
+    beta = B + NOISE_STD * math.sqrt(2 * (G1 + math.log(events * 4 * m / DELTA)))
+    clean = 2 * beta * math.sqrt(2 * m * T * G / math.log(2))
+    bound = theorem_quorum(KNOWN, n_lies, T, gamma, noise=noise)
+    assert bound.theorem_value == pytest.approx(clean * (3 if n_lies else 1), rel=1e-12)
+    assert bound.value == min(bound.theorem_value, 2 * B0 * T)
+    assert bound.theorem == "Quorum"
+    assert bound.threat == ("weak or strong" if n_lies else "no")
+    honest = theorem_quorum(KNOWN, n_lies, T, gamma, noise=noise, is_lied_to=False)
+    assert honest.theorem_value == pytest.approx(clean, rel=1e-12)
+
+
+def test_the_quorums_theorem_knows_neither_the_cap_of_a_lie_nor_the_size_of_f() -> None:
+    wild = ub.Assumptions(ub.Linear(1.0), B=B, B0=9.0, noise_std=NOISE_STD, delta=DELTA, c_max=math.inf)
+    found = [theorem_quorum(known, 2, T, gamma).theorem_value for known in (KNOWN, wild)]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("n_lies", [-1, 1.5])
+def test_the_quorums_theorem_refuses_no_number_of_lies(n_lies: float) -> None:
+    with pytest.raises((TypeError, ValueError), match="n_lies must"):
+        theorem_quorum(KNOWN, n_lies, T, gamma)

@@ -26,6 +26,7 @@ def columns(content, name="furnace.csv"):
     return client().post("/api/columns", params={"name": name}, content=content)
 
 
+@pytest.mark.long
 def test_a_table_with_a_lie_gives_a_page_that_names_it_and_can_be_fetched_once_known():
     browser, words = client(), {"name": "furnace.csv", "target": "yield", "direction": "maximize"}
     names = ["temperature", "speed", "yield"]

@@ -20,6 +20,7 @@ from unbribable.cli.main import app
 from unbribable.cli.page import _listening as listening_at
 
 
+@pytest.mark.long
 def test_the_page_says_where_it_is_serves_this_machine_alone_and_ends_with_ctrl_c():
     command = [sys.executable, "-m", "unbribable", "page", "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:

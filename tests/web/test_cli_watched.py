@@ -53,6 +53,7 @@ def looked(browser, name, after=0):
     raise AssertionError("the study was not worked out in time")
 
 
+@pytest.mark.long
 def test_studies_of_a_database_are_watched_and_changed_by_their_numbers(browser):
     assert browser.get("/api/studies").json() == {"names": [NAME, "empty"]}
     assert looked(browser, "empty")["answer"] is None
@@ -82,7 +83,7 @@ def test_a_database_that_is_gone_is_a_sentence_and_comes_back_by_itself(browser,
     assert looked(browser, "empty")["error"] is None
 
 
-@pytest.mark.parametrize("seed", [987654321, 5])
+@pytest.mark.parametrize("seed", [987654321, pytest.param(5, marks=pytest.mark.long)])
 def test_a_study_made_anew_under_its_name_is_another_study(browser, lab, seed):
     """SQLite gives the ids of the old one again, to the study and to its trials."""
     before = looked(browser, "empty")

@@ -28,7 +28,12 @@ from world.members import (
 )
 
 every_game = pytest.mark.parametrize(("name", "threat"), GAMES, ids=["-".join(g) for g in GAMES])
-every_learner = pytest.mark.parametrize("who", ALGORITHMS)
+DRAWN_OR_NOT = ("fast-slow", "robust")
+"""An adversary cannot see whom it plays against, only whether there is a draw: the others are long."""
+every_learner = pytest.mark.parametrize(
+    "who",
+    [pytest.param(who, marks=() if who in DRAWN_OR_NOT else pytest.mark.long) for who in ALGORITHMS],
+)
 few = settings(law, max_examples=8)
 learners = st.sampled_from(sorted(ALGORITHMS))
 seeds = st.integers(0, 2**32 - 1)
@@ -48,12 +53,7 @@ def test_the_list_holds_every_adversary_there_is():
     assert {type(build(objective())) for build in ADVERSARIES.values()} == kinds
 
 
-@every_game
-@few
-@given(who=learners, C=budgets, c_max=caps, seed=seeds, secret=seeds)
-def test_the_ledger_is_never_exceeded_and_charges_what_was_committed(
-    name, threat, who, C, c_max, seed, secret
-):
+def keeps_the_ledger(name, threat, who, C, c_max, seed, secret):
     spy = Spy(ADVERSARIES[name](objective()))
     environment = world(spy, C=C, c_max=c_max, threat=threat)
     record = play(learner(who, secret=secret), environment, seed=seed)
@@ -74,6 +74,24 @@ def test_the_ledger_is_never_exceeded_and_charges_what_was_committed(
     assert math.fsum(record.columns["charge"]) <= C + 1e-12 * max(1.0, C)
     assert (np.abs(record.columns["c"]) <= record.columns["charge"]).all()
     assert (record.columns["charge"] <= min(cap, C)).all()
+
+
+played_by_anybody = given(who=learners, C=budgets, c_max=caps, seed=seeds, secret=seeds)
+
+
+@every_game
+@settings(law, max_examples=2)
+@played_by_anybody
+def test_the_ledger_is_never_exceeded_and_charges_what_was_committed(name, threat, **drawn):
+    keeps_the_ledger(name, threat, **drawn)
+
+
+@pytest.mark.long
+@every_game
+@few
+@played_by_anybody
+def test_the_ledger_is_never_exceeded_in_more_games(name, threat, **drawn):
+    keeps_the_ledger(name, threat, **drawn)
 
 
 @every_learner

@@ -29,6 +29,7 @@ from unbribable.theory.regret_bounds import (
     theorem_10,
     theorem_10_told,
     theorem_ladder,
+    theorem_quorum,
 )
 from unbribable.theory.widths import radius
 
@@ -71,9 +72,12 @@ def grid(points: int, dimension: int, low: float, high: float, rounds: int) -> F
     return build_candidates(read_candidates("grid", axes), seed=0)
 
 
-def bounds(assumptions: Assumptions, X: Floats, C: float, T: int, gap: float | None) -> dict[str, Any]:
+def bounds(
+    assumptions: Assumptions, X: Floats, C: float, T: int, gap: float | None, n_lies: int
+) -> dict[str, Any]:
     """Information gain, widths, budgets of the instances and regret bounds, as plain data.
 
+    Where lies are counted they are n_lies of any size; elsewhere they total at most C.
     Widths are for the given lam; the regret theorems are for lam = 1.
     """
     gamma = MaxInformationGain(assumptions.kernel, X, assumptions.lam)
@@ -82,12 +86,13 @@ def bounds(assumptions: Assumptions, X: Floats, C: float, T: int, gap: float | N
     data: dict[str, Any] = {
         "assumptions": assumptions.in_words(),
         "C": C,
+        "n_lies": n_lies,
         "T": T,
         "n_points": len(X),
         "information_gain": {"greedy": gamma.lower(T), "upper": gamma.upper(T)},
         "widths": _widths(assumptions, C, float(gamma.upper(T))),
         "budgets": [] if math.isinf(assumptions.c_max) else _budgets(assumptions, C, T),
-        "regret": _regret(unit, C, T, gamma_1),
+        "regret": _regret(unit, C, n_lies, T, gamma_1),
         "trivial": 2.0 * assumptions.B0 * T,
     }
     if gap is not None:
@@ -133,7 +138,9 @@ def _budgets(assumptions: Assumptions, C: float, T: int) -> list[dict[str, Any]]
     ]
 
 
-def _regret(a: Assumptions, C: float, T: int, gamma: MaxInformationGain) -> list[dict[str, Any]]:
+def _regret(
+    a: Assumptions, C: float, n_lies: int, T: int, gamma: MaxInformationGain
+) -> list[dict[str, Any]]:
     """A row per learner and kind of widths (a key of `WIDTHS`)."""
     of_robust = {
         "paper": theorem_5(a, C, T, gamma),
@@ -156,6 +163,12 @@ def _regret(a: Assumptions, C: float, T: int, gamma: MaxInformationGain) -> list
                 "paper": ladder(width="paper"),
                 "default": ladder(noise="tight"),
             }
+    quorum = partial(theorem_quorum, a, n_lies, T, gamma)
+    for label, is_lied_to in ((", nobody lies", False), ("", True)):
+        found[f"QuorumGPUCB, n_lies={n_lies}{label}"] = {
+            "paper": quorum(is_lied_to=is_lied_to),
+            "default": quorum(is_lied_to=is_lied_to, noise="energy"),
+        }
     return [
         {
             "learner": learner,
@@ -188,7 +201,8 @@ def text(data: Mapping[str, Any]) -> str:
             is_vacuous="vacuous",
         ),
         "widths paper: width, noise, tail and gain as in the paper; default: exact, tight, sharp and "
-        "realised,\nwhose noise width pays for two events: delta/2 for delta in its logarithm",
+        "realised,\nwhose noise width pays for two events: delta/2 for delta in its logarithm "
+        "(QuorumGPUCB's for three)",
         f"dials: share {SHARE:g}, trust {TRUST:g} C; up to trust: if the lies total at most that trust",
     ]
     for name, value in data.get("gap", {}).items():

@@ -270,6 +270,7 @@ def bound(
     delta: Annotated[float, option("Probability of failure.")] = 0.1,
     cap: Annotated[float | None, option("Largest single lie; B0 by default.")] = None,
     corruption: Annotated[float, option("Total corruption C.")] = 10.0,
+    lies: Annotated[int, option("Lies of any size, where they are counted.")] = 3,
     rounds: Annotated[int, option("Rounds T.")] = 10_000,
     points: Annotated[int, option("Candidates per axis.")] = 100,
     dimension: Annotated[int, option("Number of axes.")] = 1,
@@ -293,5 +294,5 @@ def bound(
         k = kernel_of(kernel, lengthscale, smoothness)
         cap = largest if cap is None else cap
         a = Assumptions(k, B=norm, B0=largest, noise_std=noise, lam=lam, delta=delta, c_max=cap)
-        data = bounds(a, X, corruption, rounds, gap)
+        data = bounds(a, X, corruption, rounds, gap, lies)
     return Answer(data, text(data))

@@ -14,13 +14,11 @@ from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior
 from unbribable.model.tally import Reading
 from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.budgets import N_EVENTS
 from unbribable.theory.differences import Differences, Source
 from unbribable.theory.exact_shift import ClosedFormShift, ExactShift, Shift
 from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.theory.widths import Proportional, TightNoise, Width, noise_width_paper, radius
-
-N_EVENTS = {"paper": 1, "tight": 2, "energy": 3}
-"""Events that each noise width rests on: Lemma 1, the mixture as well, the energy as well."""
 
 _NO_COLUMNS: Floats = np.zeros((0, 0))
 """Those of all candidates would be all of R; no noise width needs them."""

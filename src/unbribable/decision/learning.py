@@ -110,15 +110,16 @@ class Learning:
             self._grown()
         self.journal.n_at_once = len(readings)
         shares: dict[str, list[tuple[int, float, float]]] = {label: [] for label in self.instances}
-        for reading in readings:
-            index, reading = self._located(reading)
+        located = [self._located(reading) for reading in readings]
+        for index, reading in located:
             self.journal.add(reading)
             for instance in self.policy.learners(reading.learner):
                 y = self.policy.heard(reading, instance.label)
                 shares[instance.label].append((index, y, reading.lam))
-            self.policy.learned(reading, index)
         for label, instance in self.instances.items():
             instance.learn_all(shares[label])
+        for index, reading in located:
+            self.policy.learned(reading, index)
         self._unsettled.update(self.instances)
         self.settle()
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,7 +158,9 @@ class StudyRecommendation(Recommendation):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without the encoded point."""
-        return {name: value for name, value in asdict(self).items() if name not in ("x", "index")}
+        plain = asdict(replace(self, lies=None))
+        by_lies = [list(row) for row in self.by_lies]
+        return {k: v for k, v in plain.items() if k not in ("x", "index", "lies")} | {"by_lies": by_lies}
 
 
 @dataclass(frozen=True, eq=False)

@@ -125,10 +125,11 @@ def overdrawn(engine: Engine, best: Recommendation) -> tuple[str, str]:
         n, allowed = _n_flagged(engine), _lies_allowed(engine)
         if n <= allowed:
             return "", ""
-        much = f"{n} reading{' looks' if n == 1 else 's look'} false, more than the {allowed}"
+        look = " looks" if n == 1 else "s look"
+        much = f"{n} reading{look} false, more than the {allowed}"
         return f"{much} of lies={engine.plan.lies:g}: the worst case allows for {n}", (
-            f"{much} that the certificate allows for: if they are lies, it does not hold; state a larger "
-            f"{word}=."
+            f"{much} that the certificate allows for: if they are lies, it does not hold; state a "
+            f"larger {word}=."
         )
     if not is_more:
         return "", ""

@@ -335,6 +335,8 @@ class Audit:
             **{name: getattr(best, name) for name in names},
             "naive": {**self.naive.to_plain(), "label": self.label(self.naive.t)},
             "least_corruption": None if proof is None else proof.total,
+            "least_lies": self.least_lies,
+            "by_lies": [list(row) for row in self.by_lies],
             "least_corruption_words": SOLVER if proof is None else proof.words,
             "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
             "price": self.price().to_dict(),

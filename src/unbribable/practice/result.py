@@ -270,11 +270,13 @@ class Result:
         best = (
             "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide", "remarks",
             "regret_bound", "between_candidates", "probability", "threat", "supposed",
+            "n_lies",
         )  # fmt: skip
         return {
             "format": FORMAT,
             "x": plain(self.x),
             **{name: self._of_best(name) for name in best},
+            "by_lies": [list(row) for row in self.by_lies],
             "guarantee": self.guarantee if self.recommendation is None else self._of_best("guarantee"),
             "assumptions": self.assumptions,
             "price": None if self.recommendation is None else self.price().to_dict(),

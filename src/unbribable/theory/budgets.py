@@ -6,6 +6,9 @@ from typing import NamedTuple
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.tails import tail_paper, tail_sharp
 
+N_EVENTS = {"paper": 1, "tight": 2, "energy": 3}
+"""Events that each noise width rests on: Lemma 1, the mixture as well, the energy as well."""
+
 Draws = tuple[tuple[str, float], ...]
 """Labels of instances and the probabilities with which they are drawn."""
 
@@ -154,6 +157,10 @@ def _drawn(
         C = tail_paper(cap, share) if tail == "paper" else tail_sharp(total, p, cap, share)
         budgets[label] = Budget(C, share, total=total, is_secret=True)
     return budgets
+
+
+KAPPA = 3.0
+"""A hand gets a reading only if its sd there is at least the largest one's over this."""
 
 
 class QuorumShares(NamedTuple):

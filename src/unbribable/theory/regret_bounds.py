@@ -9,6 +9,7 @@ delta/2 takes the place of delta in the logarithm of the noise, and nowhere else
 Proof. All that the theorems use of a width's noise part is that it is valid and at most (B + rho) sigma.
 The tight one is valid with probability 1 - delta and at most sqrt(B^2 + rho^2) sigma <=
 (B + rho) sigma with rho = rho(delta/2). QED
+With "energy" it is at most that one, and one of three events of delta/3 each.
 """
 
 import math
@@ -22,12 +23,16 @@ from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import (
+    KAPPA,
+    N_EVENTS,
     fast_slow_delta,
     finite_cap,
     ladder_budget,
     ladder_level,
     layer_delta,
+    n_hands,
     number_of_layers,
+    quorum_shares,
     robust_layer,
     shared_layer_delta,
     tail_paper_at,
@@ -224,6 +229,34 @@ def theorem_ladder(
     return _bound(value, assumptions, T, "Ladder", "weak or strong")
 
 
+def theorem_quorum(
+    assumptions: Assumptions,
+    n_lies: int,
+    T: int,
+    gamma: Gamma,
+    *,
+    noise: str = "paper",
+    is_lied_to: bool = True,
+) -> RegretBound:
+    """Regret of QuorumGPUCB if at most n_lies readings are lies, of any size (ours).
+
+    With m = 2 n_lies + 1 hands, whose noise width may fail with delta / (4 m) each, and beta = B +
+    noise_std sqrt(2 (gamma_{T-1} + ln(4 m/delta))):
+
+        2 kappa beta sqrt(2 m T gamma_T / ln 2),   kappa = KAPPA, or 1 if nobody lies
+
+    Neither B0 nor the size of a lie enters, but in 2 B0 T. Proof. In the docstring of QuorumGPUCB, which
+    lets kappa = 1 where no hand is spoilt: then the bound of the binding hand is u itself. QED
+    """
+    _check_lam(assumptions)
+    n_lies = checks.integer("n_lies", n_lies, at_least=0)
+    T = checks.integer("T", T, at_least=1)
+    m, kappa = n_hands(n_lies), KAPPA if is_lied_to and n_lies else 1.0
+    beta = _beta(assumptions, gamma(T - 1), quorum_shares(assumptions.delta, n_lies).hand, noise)
+    value = 2.0 * kappa * beta * math.sqrt(2.0 * m * T * float(gamma(T)) / math.log(2.0))
+    return _bound(value, assumptions, T, "Quorum", "weak or strong" if n_lies else "no")
+
+
 def elimination_time(
     assumptions: Assumptions,
     gap: float,
@@ -277,10 +310,9 @@ def simple_regret_horizon(
 def _beta(assumptions: Assumptions, gain: Any, delta: float, noise: str) -> Any:
     """B + noise_std sqrt(2 (gain + ln 1/delta)), for numbers or arrays, at lam = 1 [BKS20, Eq. 7].
 
-    # differs: ln 2/delta for noise "tight"; see the head of this file.
+    # differs: ln 2/delta for noise "tight", ln 3/delta for "energy"; see the head of this file.
     """
-    if checks.choice("noise", noise, ("paper", "tight")) == "tight":
-        delta /= 2.0
+    delta /= N_EVENTS[checks.choice("noise", noise, tuple(N_EVENTS))]
     return assumptions.B + assumptions.noise_std * np.sqrt(2.0 * (gain + math.log(1.0 / delta)))
 
 

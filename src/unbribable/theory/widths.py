@@ -182,7 +182,7 @@ def lam_rounded(tally: Tally) -> float:
     turns row i of R into lam step, and takes (weight at x_i) * step from the weights of the others, as
     it takes mu[i] * step from the mean. So an error of R is one of which estimator is used, which the
     shift follows, not one of the shift. What is left is the rounding of these sums, some 1e-16 of the
-    largest value each has had. Measured against the shift: 2e-13 at most (docs/numerics.md).
+    largest value each has had. Measured against the shift: 2e-13 at most (the page on numerics).
     """
     return tally.lam / (1.0 + ROUNDING)
 

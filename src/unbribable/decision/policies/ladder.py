@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Unpack
 
 import numpy as np
@@ -64,8 +65,8 @@ class Ladder(Policy):
         level = self._level(number)
         rule = Rule(level)
         if among is not None:
-            floor = float(level.lcb_bar.max()) - self.assumptions.tolerance
-            rule = Rule(level, among=None if among.all() else among, floors=lambda: ((level, floor),))
+            among = None if among.all() else among
+            rule = Rule(level, among=among, floors=partial(self._floors, level))
         return [Play(1.0, "main", rule, *choice.best(rule), number)]
 
     def _player(self, turn: int) -> tuple[int, Bools | None]:
@@ -83,6 +84,10 @@ class Ladder(Policy):
             number = max(number, int(np.argmax(sets.any(axis=1))) + 1)
             return number, sets[number - 1]
         return n_begun + (not self._is_refuted), None
+
+    def _floors(self, level: AtLevel) -> tuple[tuple[Believer, float], ...]:
+        """What the upper bounds of a potential maximiser of a level reach, off the candidates too."""
+        return ((level, float(level.lcb_bar.max()) - self.assumptions.tolerance),)
 
     def maximisers_now(self) -> Bools:
         """Potential maximisers of each level that has begun, (n_begun, n); nested, level 1 first."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -25,10 +26,7 @@ from unbribable.model.domain import Grid
 from unbribable.model.elsewhere import Elsewhere
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.budgets import Budget, n_hands, quorum_shares
-
-KAPPA = 3.0
-"""A hand gets a reading only if its sd there is at least the largest one's over this."""
+from unbribable.theory.budgets import KAPPA, Budget, n_hands, quorum_shares
 
 
 class Quorum(Policy):
@@ -81,7 +79,7 @@ class Quorum(Policy):
         again = self._again(allowed, upper) if self.options.revisit else None
         index = int(np.argmax(allowed)) if again is None else again
         hand = self._dealt_to(index)
-        rule = Rule(hand, among=among, values=upper, surface=lambda choice: QuorumSurface(self, choice))
+        rule = Rule(hand, among=among, values=upper, surface=partial(QuorumSurface, self))
         ucb = float(upper[index])
         return [Play(1.0, hand.label, rule, index, ucb, is_final=again is not None)]
 
@@ -232,12 +230,13 @@ class QuorumSurface(Landscape):
         for g, first in enumerate(self._firsts):
             width = float(first(U)[0])
             if ups[g][0] > width:  # as before any reading
-                slope = self.kernel.diag_gradient(u) * width / (2.0 * float(self.kernel.diag(U)[0]))
-                ups[g] = (width, slope)
+                share_ = self.kernel.diag_gradient(u) / (2.0 * float(self.kernel.diag(U)[0]))
+                ups[g] = (width, width * share_)
         uppers = np.array([upper for upper, _ in ups])
         found = [ups[hands[np.argsort(uppers[hands], kind="stable")[k]]] for hands, k in self._ranks]
         if self._repair is None:
-            return min(found, key=lambda one: one[0])
+            least: tuple[float, Floats] = min(found, key=lambda one: one[0])
+            return least
         at = self._elsewhere.at(U)
         column = at.columns[:, 0]
         push = self._noise.slope(at) + Slope(columns=self._repair.slope(column))
@@ -251,8 +250,8 @@ class QuorumSurface(Landscape):
         mean_ = self._elsewhere.gradients(u, at, Slope(columns=self._repair.pull))[2]
         share, share_ = self._expected.shrink_and_gradient(u, at, var_)
         above = value - mean
-        gradient = mean_ + share_ * above + share * (gradient - mean_)
-        return mean + share * above, gradient
+        slope: Floats = mean_ + share_ * above + share * (gradient - mean_)
+        return mean + share * above, slope
 
     def _shrunk(self, upper: Floats, U: Floats, at: BeliefAt | None) -> Floats:
         """With what pending queries will leave of the distance from the mean."""

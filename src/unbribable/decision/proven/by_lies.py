@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from unbribable.decision.proven.left_out import LeftOut
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
@@ -24,6 +26,13 @@ class ByLies:
     units: Units
     """In which to say everything."""
     _found: dict[int, tuple[float, float] | None] = field(default_factory=dict, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it says the same: from the same readings, of the same point."""
+        if not isinstance(other, ByLies):
+            return NotImplemented
+        is_there = np.array_equal(self.u, other.u) and self.units == other.units
+        return is_there and self.left_out.is_same(other.left_out)
 
     @property
     def probability(self) -> float:

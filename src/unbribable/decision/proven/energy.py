@@ -22,7 +22,7 @@ class Form:
     posterior: Posterior
     q: float = 0.0
 
-    def observe(self, i: int, y: float, omega: float, prior: Floats | None) -> None:
+    def observe(self, i: int, y: float, omega: float, prior: Floats | None = None) -> None:
         """Take in a reading whose noise variance is omega times the assumed one. O(m n).
 
         `prior` as in `Posterior.observe`.
@@ -87,7 +87,7 @@ class EnergyBounds:
             for form, factor in zip(self.forms, self.factors, strict=True)
         ]
 
-    def observe(self, i: int, y: float, omega: float, prior: Floats | None) -> None:
+    def observe(self, i: int, y: float, omega: float, prior: Floats | None = None) -> None:
         """Take in a reading whose noise variance is omega times the assumed one.
 
         `prior` as in `Posterior.observe`.

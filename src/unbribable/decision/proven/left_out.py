@@ -11,10 +11,10 @@ With A = (K + eta I)^-1, a = A y, V = A k(x), and all of S at once,
 
     mu_S = mu - V_S' A_SS^-1 a_S,   var_S = var + V_S' A_SS^-1 V_S,   q_S = y'a - a_S' A_SS^-1 a_S
 
-S is refuted if a radius has no root, if it leaves f no value at some point read, or if a reading outside
-S is further than r_i from what is left. *Proof.* On the two events the set that holds the lies is
-never refuted, and its ellipsoids hold f. Nothing is said of the order of the readings, of which of them
-are there, or of how S was found, so one event serves all sets, all k, all x and all times. QED
+S is refuted if a radius has no root, if it leaves f no value at x or at some point read, or if a reading
+outside S is further than r_i from what is left. *Proof.* On the two events the set that holds the lies
+is never refuted, and its ellipsoids hold f. Nothing is said of the order of the readings, of which of
+them are there, or of how S was found, so one event serves all sets, all k, all x and all times. QED
 The ellipsoid of a larger set contains that of a smaller one. So where there are too many sets, readings
 are put into fewer groups, by any rule, and k groups are left out: that covers every k readings.
 """
@@ -106,6 +106,12 @@ class LeftOut:
         self.probability = 1.0 - assumptions.delta
         self._certain: dict[int, tuple[int, ...] | None] = {}
 
+    def is_same(self, other: "LeftOut") -> bool:
+        """Whether the other one holds the same readings, and assumes the same."""
+        rows = ("_points", "_y", "_quality", "_levels")
+        are_same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in rows)
+        return are_same and (self._assumptions, self._energy) == (other._assumptions, other._energy)
+
     def certain(self, k: int) -> tuple[int, ...] | None:
         """The readings that are lies if at most k are, by their place; None: there must be more than k.
 
@@ -131,6 +137,7 @@ class LeftOut:
         if sets is None:
             return -B0, B0
         upper, lower, is_left = rest._bounds(u, sets)
+        is_left &= np.minimum(upper, B0) >= np.maximum(lower, -B0) - self._assumptions.tolerance
         highest = rest._worst(sets, upper, is_left)
         lowest = rest._worst(sets, -lower, is_left)
         if highest is None or lowest is None:
