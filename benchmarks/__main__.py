@@ -1,5 +1,6 @@
 """Run every measurement, print the tables and write them to benchmarks/results.md."""
 
+import math
 import platform
 import statistics
 import sys
@@ -12,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import unbribable as ub
 from benchmarks.bribes import Audited, Priced
+from benchmarks.few_lies import FewLies
 from benchmarks.games import bare_loop, sweep_overhead, whole_game
 from benchmarks.measure import exponent, medians, peak_memory, seconds
 from benchmarks.peers import PEERS
@@ -290,13 +292,47 @@ def bribes() -> str:
     return "## The price of a bribe, and the least corruption\n\n" + table(header, rows)
 
 
+def few_lies() -> str:
+    """A round of QuorumGPUCB, told four lies, and the worst case for 0 to 5 lies."""
+    problem = FewLies()
+    rows: list[Row] = []
+    for T in (100, 300):
+        times = problem.rounds(T)
+        for name, goal in (("honest", 10.0), ("lied to", math.inf)):
+            ratio = times[name] / times["GPUCB"]
+            words = verdict(ratio, goal, at_most=True) if goal < math.inf else ""
+            rows.append(
+                (f"a round of {T}, {name} / GP-UCB's", f"{times[name] * 1e6:.0f} us",
+                 f"{times['GPUCB'] * 1e6:.0f} us", f"{ratio:.1f}x", words)
+            )  # fmt: skip
+    for t, goal in ((60, 0.5), (200, 5.0)):
+        time, intervals = problem.worst_case(t)
+        known = [f"{k}: {i[0]:.2f} to {i[1]:.2f}" for k, i in enumerate(intervals) if i is not None]
+        rows.append(
+            (f"worst case for 0 to 5 lies, {t} readings", f"{time:.2f} s", ", ".join(known), "",
+             f"{verdict(time, goal, at_most=True)} (s)")
+        )  # fmt: skip
+    header = ("what", "first", "second", "ratio", "target")
+    return "## QuorumGPUCB, n = 201, four lies\n\n" + table(header, rows)
+
+
 def _list(values: list[float], scale: float, unit: str) -> str:
     return ", ".join(f"{value * scale:.0f}" for value in values) + f" {unit}"
 
 
 def main() -> None:
     """Everything, or the parts named on the command line."""
-    parts = [against_peers, robust, long_runs, throughput, many_readings, growth, large, bribes]
+    parts = [
+        against_peers,
+        robust,
+        long_runs,
+        throughput,
+        many_readings,
+        growth,
+        large,
+        bribes,
+        few_lies,
+    ]
     chosen = [part for part in parts if part.__name__ in sys.argv[1:]] or parts
     versions = ", ".join(
         f"{name} {version(name)}"

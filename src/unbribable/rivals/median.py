@@ -17,11 +17,11 @@ N_TIMES = 3
 
 
 class MedianUCB(UpperBoundRival):
-    """Holds changing state. Plays the largest mu + practical_beta(t) * sigma, GP-UCB on medians.
+    """Holds changing state. GP-UCB on medians: plays the largest mu + practical_beta(t) * sigma.
 
-    Each point that it chooses is read three times in a row, and the median is learned as one reading, t
-    of them so far. So one lie at a point moves little, two at once decide. A reading that it did not ask
-    for is learned as it is.
+    Each point that it chooses is read three times in a row, and the median is learned as one reading; t
+    of them so far. One lie at a point moves little, two decide. A reading that it did not ask for is
+    learned as it is.
 
     Args:
         domain: A Grid.
