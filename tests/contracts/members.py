@@ -69,6 +69,10 @@ ALGORITHMS = {
 """By name: the algorithms, which keep every law of the protocol."""
 
 
+BY_INSTANCE = [name for name, member in ALGORITHMS.items() if member.trusted != ()]
+"""Those that choose and guarantee by the bounds of single instances."""
+
+
 def _example(module: str, name: str) -> Any:
     """A class of an example, which is not on the path."""
     file = Path(__file__).parents[2] / "examples" / f"{module}.py"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from contracts.members import algorithms
+from contracts.members import BY_INSTANCE, algorithms
 from told import player_of
 from unbribable.decision.ahead import Ahead
 from unbribable.model.checks import Floats
@@ -108,7 +108,7 @@ def ucb_with(algorithm: Any, query: ub.Query, pending: list[Floats]) -> Floats:
 
 @pytest.mark.long
 @EVERYWHERE
-@ALL
+@pytest.mark.parametrize("name", BY_INSTANCE)
 @pytest.mark.parametrize("words", [{}, {"width": "capped", "noise": "paper"}], ids=["exact", "capped"])
 def test_the_choice_reckons_with_the_variance_that_dense_solves_leave(
     name: str, domain: Any, words: dict[str, Any]
@@ -146,7 +146,7 @@ def test_the_choice_reckons_with_the_variance_that_dense_solves_leave(
 
 @pytest.mark.long
 @EVERYWHERE
-@ALL
+@pytest.mark.parametrize("name", BY_INSTANCE)
 def test_whoever_is_drawn_twice_asks_for_two_points(name: str, domain: Any) -> None:
     """While sigma matters; alone, without what was asked before, it would ask for the same one."""
     algorithm = played(name, domain, 3)

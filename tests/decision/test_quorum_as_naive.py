@@ -100,7 +100,7 @@ class Pair:
             is_tie = abs(U[hand] - binding) < TIE and abs(U[self.slow.dealt(index)] - binding) < TIE
             assert is_tie or sigma.max() - sigma[hand] < TIE
             self.trace.n_ties += 1
-        belief = self.slow.hands[hand].belief
+        belief = self.slow.every() if self.slow.is_refuted else self.slow.hands[hand].belief
         close(
             (query.mu, query.sigma, query.width, query.ucb),
             (belief.mu[index], belief.sigma[index], belief.width[index], scores[index]),

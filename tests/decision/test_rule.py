@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from contracts.members import algorithms
+from contracts.members import BY_INSTANCE, algorithms
 from told import reading_of
 from unbribable.decision.anywhere import Anywhere
 from unbribable.decision.rule import Play, Surface, polish, spread
@@ -80,7 +80,7 @@ def test_no_point_of_a_fine_grid_is_better_by_a_thousandth(name: str, d: int, n:
     """For every player; in three dimensions the candidates alone are worse than that."""
     algorithm = play(MAKERS[name](unit(d)), t)
     found = searches(algorithm)
-    assert len(found) == len(algorithm.draws)
+    assert len(found) == (len(algorithm.draws) if name in BY_INSTANCE else 1)
     gaps, gaps_before = [], []
     for before, atom, rule in found:
         best = best_of(rule, grid(d, n))

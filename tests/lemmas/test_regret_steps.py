@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unbribable as ub
-from contracts.members import ALGORITHMS
+from contracts.members import ALGORITHMS, BY_INSTANCE
 from games import Design, Game, designs, law, leaves, liars, random_function
 
 X = np.linspace(0.0, 1.0, 24)[:, None]
@@ -140,7 +140,7 @@ def test_instant_regret_of_a_layer_whose_set_holds_the_maximiser_is_at_most_two_
 
 # --- certificates: on the event, path by path -------------------------------------------------------
 
-ROBUST = [*((name, 0.0) for name in ALGORITHMS if name != "gp-ucb"), ("robust", 0.3)]
+ROBUST = [*((name, 0.0) for name in BY_INSTANCE if name != "gp-ucb"), ("robust", 0.3)]
 
 
 @pytest.mark.long

@@ -22,12 +22,11 @@ N_BLOCK = 64
 class Instance:
     """Holds changing state: what one learner believes, and the interval it gives each candidate.
 
-    With N_SINGLE points read, or after a history, it is large, but never with `noise="energy"`. Then
-    readings wait until there are N_BLOCK of them, and bounds are intersected only when the readings have
-    grown by a fourth since the last time, which is valid. Who looks in between sees everything, as if it
-    had been learned:
-    belief and bounds are worked out for the look, and what comes later does not depend on whether
-    somebody looked.
+    With N_SINGLE points read, or after a history, it is large, unless readings may not wait.
+    Then they wait until there are N_BLOCK of them, and bounds are intersected only when the readings
+    have grown by a fourth since the last time, which is valid. Who looks in between sees everything, as
+    if it had been learned: belief and bounds are worked out for the look, and what comes later does not
+    depend on whether somebody looked.
 
     Args:
         label: Its name in the algorithm.
@@ -39,6 +38,7 @@ class Instance:
         gamma: Certified bound on the maximum information gain, for `gain="certified"`.
         levels: Corruptions, ascending, at each of which to keep bounds besides; see `at_levels`.
             None: there are none, and none follow.
+        waits: Whether readings may wait once there are many; with `noise="energy"` they never do.
 
     Attributes:
         n_readings: How many readings it holds.
@@ -56,6 +56,7 @@ class Instance:
         delta: float,
         gamma: MaxInformationGain | None = None,
         levels: Sequence[float] | None = None,
+        waits: bool = True,
     ) -> None:
         self.label = label
         self.C = C
@@ -66,6 +67,7 @@ class Instance:
             AtLevel(self, f"{label}-{k + 1}", budget, k) for k, budget in enumerate(levels or ())
         )
         self._held = Intervals(X, assumptions, options, C=C, delta=delta, gamma=gamma, levels=levels)
+        self._may_be_large = waits and self._held.energy is None
         self._look: Intervals | None = None
         self._X = X
         self._waiting: list[Reading] = []
@@ -160,7 +162,7 @@ class Instance:
         self.n_readings += 1
         if not self.is_large:
             self._held.learn(i, y, lam)
-            self.is_large = self._held.posterior.m >= N_SINGLE and self._held.energy is None
+            self.is_large = self._held.posterior.m >= N_SINGLE and self._may_be_large
         else:
             self._is_shown = False
             self._waiting.append((i, y, self.assumptions.lam if lam is None else lam))
@@ -189,7 +191,7 @@ class Instance:
         if readings:
             self._held.learn_all(readings)
             self._is_new, self._is_settled = True, False
-        self.n_readings, self.is_large = len(readings), self._held.energy is None
+        self.n_readings, self.is_large = len(readings), self._may_be_large
 
     def lcb_at(self, i: int) -> float:
         """A lower bound at candidate i; of a large instance the one that is known without a look."""

@@ -43,6 +43,7 @@ class Learning:
                 delta=budget.delta,
                 gamma=gamma,
                 levels=budget.levels,
+                waits=policy.waits,
             )
             for label, budget in policy.budgets.items()
         }

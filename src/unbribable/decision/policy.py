@@ -37,6 +37,8 @@ class Policy(ABC):
     """The round whose reading gave corruption away."""
     maximisers: Bools | None = None
     """Potential maximisers of each level, (n_levels, n)."""
+    waits = True
+    """Whether readings may wait once there are many: see Instance."""
     holds_all: str | None = None
     """The instance that learns from every reading, if there is one."""
     safe_up_to: float | None = None
