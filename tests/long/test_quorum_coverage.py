@@ -4,8 +4,8 @@
 with signs, half of them at delta = 0.5 and half at 0.1. A game fails if f has ever been outside, an
 honest reading was found to be a lie, more lies than there are were proven, or an interval of the
 recommendation or by leaving readings out is false. k failures of n are refused only if
-P(Bin(n, delta) >= k) < 1e-3 (`is_too_often`). The bounds are conservative: none at all is normal. The controls show what these games
-do to bounds that allow for fewer lies, or for less noise.
+P(Bin(n, delta) >= k) < 1e-3 (`is_too_often`). The bounds are conservative: none at all is normal. The
+controls show what these games do to bounds that allow for fewer lies, or for less noise.
 """
 
 import warnings
