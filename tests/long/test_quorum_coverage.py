@@ -59,8 +59,8 @@ class Game:
         )
 
     def play(self, liar: "Liar") -> None:
-        """T rounds, a third of them at points of the user's choice."""
-        while self.quorum.t < T:
+        """T rounds, a third of them at points of the user's choice; fewer if it is refuted."""
+        while self.quorum.t < T and self.quorum.refuted is None:
             t = self.quorum.t + 1
             if t % 3 == 0:
                 index = int(self.rng.integers(len(X)))
