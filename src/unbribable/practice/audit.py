@@ -219,7 +219,7 @@ class Audit:
 
     @property
     def by_lies(self) -> tuple[tuple[int, float, float], ...]:
-        """(n_lies, lower, upper): the worst case by the number of lies, from the least number on."""
+        """The worst case by the number of lies, a row (n_lies, lower, upper) each, from the least on."""
         return self.recommendation.by_lies
 
     def lies_needed(self, value: float) -> int:
