@@ -170,7 +170,7 @@ def test_equal_readings_are_said_to_be_nothing_to_compare():
     audit = ub.audit({"a": [1, 2, 4, 5, 9], "y": [2.5] * 5}, target="y")
     assert "All readings are 2.5: there is nothing to compare." in audit.notes
     assert audit.suspects == ()
-    assert "Each is within the noise" in audit.to_html()
+    assert "None is 3.5 or more standard deviations from what the others predict" in audit.to_html()
 
 
 def test_many_flags_are_said_to_speak_against_the_model():
