@@ -126,7 +126,8 @@ def test_the_games_of_the_others_are_all_played(tmp_path: Path) -> None:
     assert_same(records(out), records(tmp_path / "serial"))
     assert not list(out.rglob("*.stuck"))
     again = sweep(spec, out, n_workers=2)
-    assert (again.kept, again.done, again.failed) == (4, 0, tally.failed)
+    assert (again.kept, again.done) == (4, 0)
+    assert sorted(again.failed) == sorted(tally.failed)  # in the order in which they ended
 
 
 def test_a_note_of_a_sweep_before_counts_no_more(tmp_path: Path) -> None:
