@@ -58,6 +58,8 @@ def test_a_page_says_the_headline_first_and_everything_else_after(audited, page)
         "Which readings look false",
         f"{audited.suspects[0].y:.4g}",
         "What to use, and what believing every reading would give",
+        f"{audited.recommendation.needs('yield')}.",
+        "What yield can be at the point to use, by the number of false readings",
         "What it would take to change the answer",
         audited.price().words,
         "How much lying there must have been",

@@ -89,8 +89,8 @@ def plot_worst_case(
     """The worst case at the recommended point against the number of lies.
 
     A bar for each number of lies that there can be: what f can be there if at most so many readings are
-    lies, of any size. A bar that is cut ends in an arrow, which is open where nothing is left but the
-    assumption that |f| <= B0. The dark bar is the worst case of the summary.
+    lies, of any size. A bar that is cut ends in an arrow; open arrows end the bar at which nothing is
+    left but the assumption that |f| <= B0. The dark bar is the worst case of the summary.
 
     Args:
         result: A result or a study (ours, or Optuna's with our sampler), drawn in your units, or an
@@ -126,10 +126,10 @@ def plot_worst_case(
     _number(panel, found)
     panel.set_xlabel(f"lies among the {best.lies.n_readings} readings, at most")
     panel.set_ylabel(f"{what} at the recommended point")
-    note = " ".join([f"The point: {point(best.x, best.params)}.", WHAT, holds(best), run.note])
+    note = f"The point: {point(best.x, best.params)}. {WHAT} {holds(best)}"
     drawn = panel.get_legend_handles_labels()[1]
     order = [label for label in drawn if label.startswith("worst case")]
-    return finished(panel, note.strip(), ax is not None, order[::-1])
+    return finished(panel, note, ax is not None, order[::-1])
 
 
 def _bars(ax: "Axes", found: WorstCase) -> None:
@@ -146,9 +146,10 @@ def _bars(ax: "Axes", found: WorstCase) -> None:
             bottom, top = np.clip(lower, low, high), np.clip(upper, low, high)
             ax.bar(k, top - bottom, 0.5, bottom, color=colour, label=label)
     for k, lower, upper in found.rows:
-        kind = "unbounded" if found.is_open and k == found.last else "cut"
-        mark(ax, k, low, kind, np.array([lower < low]), marker="v")
-        mark(ax, k, high, kind, np.array([upper > high]), marker="^")
+        is_open = found.is_open and k == found.last
+        kind = "unbounded" if is_open else "cut"
+        mark(ax, k, max(lower, low), kind, np.array([is_open or lower < low]), marker="v")
+        mark(ax, k, min(upper, high), kind, np.array([is_open or upper > high]), marker="^")
 
 
 def _number(ax: "Axes", found: WorstCase) -> None:

@@ -23,10 +23,11 @@ export function worstCase({ rows, least, last, is_open: isOpen, allowed, flagged
   if (worse !== null) frame.plot.append(draw("path", { class: "worse", d: `M${frame.x(-0.6)} ${frame.y(worse)}H${frame.x(last + 0.6)}` }));
   const kinds = new Set();
   for (const [k, lower, upper] of rows) {
-    const kind = isOpen && k === last ? "open" : "cut";
-    if (lower < limits[0]) frame.plot.append(arrow(frame.x(k), bottom - 9, 1, kind));
-    if (upper > limits[1]) frame.plot.append(arrow(frame.x(k), top + 9, -1, kind));
-    if (lower < limits[0] || upper > limits[1]) kinds.add(kind);
+    const isLast = isOpen && k === last;
+    const kind = isLast ? "open" : "cut";
+    if (isLast || lower < limits[0]) frame.plot.append(arrow(frame.x(k), frame.y(lower) - 9, 1, kind));
+    if (isLast || upper > limits[1]) frame.plot.append(arrow(frame.x(k), frame.y(upper) + 9, -1, kind));
+    if (isLast || lower < limits[0] || upper > limits[1]) kinds.add(kind);
   }
   if (flagged > 0 && place(flagged) !== null) frame.plot.append(cross(frame.x(place(flagged)), bottom, 4));
   if (dark !== null) entries.push(["allowed", `worst case as printed, for ${allowed}`]);
