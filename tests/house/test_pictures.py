@@ -69,9 +69,9 @@ def test_the_picture_and_the_words_under_it_are_those_of_the_example(monkeypatch
     for t, mean in means.items():
         assert (abs(mean - float(level)) < 0.2) == (t >= int(settled)), t
     said = re.search(
-        r"number of lies among the thirty readings\. Fewer than (\d+) are excluded\. With (\d+), as many "
-        r"as look false, f is between (\S+) and (\S+) there; with (\d+) it is still above (\S+); it takes "
-        r"(\d+) for f to be below (\S+)\.\]\(docs/images/worst_case\.png\)",
+        r"number of lies among the thirty readings\. Fewer than (\d+) are excluded\. With (\d+), as "
+        r"many as look false, f is between (\S+) and (\S+) there; with (\d+) it is still above (\S+); "
+        r"it takes (\d+) for f to be below (\S+)\.\]\(docs/images/worst_case\.png\)",
         words,
     )
     least, flagged, low, high, more, above, needed, below = map(float, said.groups())

@@ -291,17 +291,18 @@ class Recommendation:
         Args:
             what: What the value is called.
         """
-        n, lies = self.n_needed, self.lies
-        if n is None or lies is None or self.n_lies is None or self.lower is None:
+        lies = self.lies
+        if lies is None or None in (self.n_lies, self.lower, self.probability):
             return ""
-        if self.probability is None or n > lies.n_readings:
+        n = self.n_needed
+        if n is None or n > lies.n_readings:
             return ""
         claim = self.claim(what)
         if not n:
             return f"{claim} is not excluded even if no reading is false"
         readings = f"false reading{'s' * (n > 1)} of {lies.n_readings}"
         if n == lies.least:
-            return f"{claim} would need no more than the {n} {readings} that there must be"
+            return f"{claim} is not excluded, since there must be {n} {readings}"
         chance = f"with the same probability{f' if {self.premise}' if self.premise else ''}"
         return f"{claim} would need at least {n} {readings}, {chance}"
 
