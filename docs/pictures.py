@@ -55,10 +55,12 @@ def legend(figure: "Figure") -> str:
     return " ".join("; ".join(said).split())
 
 
-def history() -> None:
-    """README's first example as a figure, with its legend as text in the file."""
-    figure = ub.plot_history(example())
-    figure.savefig(IMAGES / "history.png", dpi=150, metadata={"Description": legend(figure)})
+def figures() -> None:
+    """README's first example as figures, with their legends as text in the files."""
+    result = example()
+    for name in ("history", "worst_case"):
+        figure = getattr(ub, f"plot_{name}")(result)
+        figure.savefig(IMAGES / f"{name}.png", dpi=150, metadata={"Description": legend(figure)})
 
 
 def study(path: Path) -> None:
@@ -118,7 +120,7 @@ def main() -> None:
     """Take all pictures."""
     from playwright.sync_api import sync_playwright
 
-    history()
+    figures()
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         study(Path(folder) / "laser.json")
@@ -126,7 +128,7 @@ def main() -> None:
         views = {
             "game": (game, 1150, ()),
             "verdict": (verdict, 860, ()),
-            "study": (watched, 1700, (f"{folder}/laser.json",)),
+            "study": (watched, 1830, (f"{folder}/laser.json",)),
             "audit": (audited, 860, (f"{folder}/furnace.csv",)),
         }
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         plot_importance,
         plot_posterior,
         plot_suspects,
+        plot_worst_case,
     )
 
 __version__ = "0.1.0"
@@ -80,10 +81,11 @@ __all__ = [
     "plot_importance",
     "plot_posterior",
     "plot_suspects",
+    "plot_worst_case",
     "simulate",
 ]
 
-_PLOTS = ("plot_history", "plot_importance", "plot_posterior", "plot_suspects")
+_PLOTS = ("plot_history", "plot_importance", "plot_posterior", "plot_suspects", "plot_worst_case")
 
 
 def __getattr__(name: str) -> Any:

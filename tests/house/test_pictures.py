@@ -17,10 +17,10 @@ def numbers(text):
     return [float(each) for each in NUMBER.findall(text.replace("−", "-"))]
 
 
-def caption():
+def caption(name="history"):
     """The text of the legend, kept in the picture's file."""
     image = pytest.importorskip("PIL.Image")
-    with image.open(ROOT / "docs/images/history.png") as picture:
+    with image.open(ROOT / f"docs/images/{name}.png") as picture:
         return picture.text["Description"]
 
 
@@ -29,6 +29,9 @@ def test_the_caption_of_the_picture_names_what_the_worst_case_printed_supposes()
     lies = re.search(r"worst case: \S+ to \S+ .*? if at most (\d+ of the \d+ readings)", printed)
     said = re.search(r"the interval holds if at most (\d+ of the \d+ readings)", caption())
     assert said[1] == lies[1]
+    needs = re.search(r"(f\(x\) < \S+) would need (at least \d+) false readings of \d+", printed)
+    assert f"; {needs[1]} needs {needs[2]} lies; " in caption("worst_case")
+    assert f"worst case as printed, for {lies[1].split()[0]}; " in caption("worst_case")
 
 
 @pytest.mark.long
@@ -43,9 +46,10 @@ def test_the_picture_and_the_words_under_it_are_those_of_the_example(monkeypatch
         run = pictures.example()
     finally:
         del sys.modules["pictures"]
-    legend = pictures.legend(ub.plot_history(run))
-    assert NUMBER.sub("#", legend) == NUMBER.sub("#", caption())
-    assert numbers(legend) == pytest.approx(numbers(caption()), rel=0.05)
+    for name in ("history", "worst_case"):
+        legend = pictures.legend(getattr(ub, f"plot_{name}")(run))
+        assert NUMBER.sub("#", legend) == NUMBER.sub("#", caption(name))
+        assert numbers(legend) == pytest.approx(numbers(caption(name)), rel=0.05)
     words = " ".join(README.split())
     ends = re.search(r"worst case: (\S+ to \S+) ", words)
     assert numbers(ends[1]) == pytest.approx([run.lower, run.upper], rel=1e-3)
@@ -64,3 +68,15 @@ def test_the_picture_and_the_words_under_it_are_those_of_the_example(monkeypatch
     means = {check.t: check.mean for check in history(run)}
     for t, mean in means.items():
         assert (abs(mean - float(level)) < 0.2) == (t >= int(settled)), t
+    said = re.search(
+        r"number of lies among the thirty readings\. Fewer than (\d+) are excluded\. With (\d+), as "
+        r"many as look false, f is between (\S+) and (\S+) there; with (\d+) it is still above (\S+); "
+        r"it takes (\d+) for f to be below (\S+)\.\]\(docs/images/worst_case\.png\)",
+        words,
+    )
+    least, flagged, low, high, more, above, needed, below = map(float, said.groups())
+    assert (least, flagged) == (run.recommendation.lies.least, run.n_suspects)
+    assert [low, high] == pytest.approx(run.worst_case(run.n_suspects), rel=0.01)
+    assert above == pytest.approx(run.worst_case(int(more))[0], rel=0.01)
+    assert (needed, below) == (run.recommendation.n_needed, run.recommendation.clearly_worse)
+    assert more == needed - 1

@@ -11,7 +11,12 @@ from unbribable.integrations.optuna_sampler import UnbribableSampler
 
 __all__ = ["here"]  # a fixture
 
-FIGURES = [("history", "png", b"\x89PNG"), ("posterior", "svg", b"<?xml"), ("suspects", "pdf", b"%PDF")]
+FIGURES = [
+    ("history", "png", b"\x89PNG"),
+    ("posterior", "svg", b"<?xml"),
+    ("suspects", "pdf", b"%PDF"),
+    ("worst-case", "png", b"\x89PNG"),
+]
 HEADER = "id,temp (C),gas,note,yield [%]"
 
 

@@ -68,6 +68,8 @@ def test_a_study_goes_from_create_to_recommend_and_sees_through_a_lie():
     assert lines[1].startswith("  expected value: ")
     assert abs(best["estimate"] - 3.0) < 0.3
     assert lines[2].startswith("  worst case: ")
+    assert f"f(x) < {best['clearly_worse']:g} " in "".join(lines)
+    assert best["n_needed"] >= 0
     assert lines[-3].startswith("suspicious: 7 (9, expected ")
     assert "best reading: 9 in trial 7, at power=" in lines[-2]
     assert lines[-2].endswith("; it looks false")

@@ -179,6 +179,8 @@ def test_figures_are_made_of_a_study_and_count_as_optuna_does(fitted):
     for plot in (ub.plot_history, ub.plot_posterior):
         note = plot(study).legends[0].get_title().get_text()
         assert note.replace("\n", " ").endswith("; round t is trial t − 1")
+    note = ub.plot_worst_case(study).legends[0].get_title().get_text()
+    assert note.startswith("The point: kind=")
     other = optuna.create_study(direction="maximize")
     with pytest.raises(TypeError, match="needs UnbribableSampler as its sampler, got TPESampler"):
         ub.plot_history(other)

@@ -58,6 +58,8 @@ def test_a_page_says_the_headline_first_and_everything_else_after(audited, page)
         "Which readings look false",
         f"{audited.suspects[0].y:.4g}",
         "What to use, and what believing every reading would give",
+        f"{audited.recommendation.needs('yield')}.",
+        "What yield can be at the point to use, by the number of false readings",
         "What it would take to change the answer",
         audited.price().words,
         "How much lying there must have been",
@@ -91,7 +93,7 @@ def test_whatever_a_table_says_is_text_on_the_page():
     audit = ub.audit(columns, target="yield'><b>")
     reader = Reader(audit.to_html())
     assert "script" not in reader.seen
-    assert reader.seen.count("img") == 1
+    assert reader.seen.count("img") == 2  # the page's own
     assert evil in reader.text
 
 

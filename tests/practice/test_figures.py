@@ -19,6 +19,7 @@ from unbribable.practice.figures.plots import (
     plot_importance,
     plot_posterior,
     plot_suspects,
+    plot_worst_case,
 )
 from unbribable.practice.figures.run import against, band_label, band_note, history, run_of
 
@@ -364,11 +365,12 @@ def test_the_figures_of_a_line_can_be_read(line):
     check_readable(plot_history(line))
     check_readable(plot_suspects(line))
     check_readable(plot_importance(line))
+    check_readable(plot_worst_case(line))
     assert "reading" not in legend_of(plot_posterior(line, trials=False))
 
 
 def test_a_notebook_is_given_a_picture_of_the_width_asked_for(line):
-    for plot in (plot_posterior, plot_history, plot_suspects, plot_importance):
+    for plot in (plot_posterior, plot_history, plot_suspects, plot_importance, plot_worst_case):
         png, size = plot(line, width=4.0)._repr_png_()
         assert png.startswith(b"\x89PNG")
         assert size["width"] == 4 * 96
@@ -378,9 +380,11 @@ def test_a_notebook_is_given_a_picture_of_the_width_asked_for(line):
 
 def test_figures_are_drawn_into_the_axes_given_and_leave_their_legend_to_the_user(line, mixed):
     figure = Figure(layout="constrained")
-    axes = figure.subplots(2, 2).ravel()
+    axes = figure.subplots(1, 5).ravel()
     for plot, ax in zip(
-        (plot_posterior, plot_history, plot_suspects, plot_importance), axes, strict=True
+        (plot_posterior, plot_history, plot_suspects, plot_importance, plot_worst_case),
+        axes,
+        strict=True,
     ):
         assert plot(line, ax=ax) is figure
         assert ax.get_legend_handles_labels()[1]
@@ -445,6 +449,7 @@ def test_the_figure_of_two_parameters_can_be_read(mixed):
 def test_a_lie_of_any_size_leaves_the_axes_readable():
     lies = iter([0.0] * 6 + [1e7] + [0.0] * 20)
     result = ub.maximize(lambda x: truth(x) + next(lies), [(0.0, 1.0)], 16, seed=0)
+    check_readable(plot_worst_case(result))
     for figure in (plot_posterior(result), plot_history(result)):
         check_readable(figure)
         assert "reading beyond the axis" in legend_of(figure)
@@ -462,6 +467,7 @@ def test_figures_can_be_made_of_one_reading():
     result = ub.maximize(truth, [(0.0, 1.0)], 1, seed=0)
     check_readable(plot_posterior(result))
     check_readable(plot_history(result))
+    check_readable(plot_worst_case(result))
 
 
 def test_figures_can_be_made_where_every_reading_is_flagged():
@@ -488,11 +494,12 @@ def test_drawing_changes_nothing(line):
     query = line.engine.ask(25)
     plot_posterior(line)
     plot_history(line)
+    plot_worst_case(line)
     assert len(line.engine.judge().readings) == n
     assert line.engine.ask(25).x.tolist() == query.x.tolist()
 
 
-@pytest.mark.parametrize("plot", [plot_posterior, plot_history, plot_suspects])
+@pytest.mark.parametrize("plot", [plot_posterior, plot_history, plot_suspects, plot_worst_case])
 def test_a_figure_of_nothing_is_refused(plot):
     def fails(x):
         raise ArithmeticError

@@ -276,3 +276,15 @@ def test_what_is_shown_is_what_the_result_says(file):
     assert found["answer"]["guarantee"] == result.recommendation.guarantee
     assert found["answer"]["estimate"] == result.estimate
     assert found["answer"]["price"] == result.price().words
+    assert found["answer"]["needs"] == result.recommendation.needs()
+    part = found["worst_case"]
+    rows = [tuple(row) for row in part["rows"]]
+    assert rows == list(result.recommendation.lies.table(part["last"]))
+    assert (part["least"], part["flagged"]) == (result.recommendation.lies.least, len(found["flagged"]))
+    assert (part["allowed"], rows[part["allowed"] - part["least"]][1:]) == (
+        result.recommendation.n_lies,
+        (result.lower, result.upper),
+    )
+    assert part["worse"] == result.recommendation.clearly_worse
+    assert "at once with probability at least 0.9" in part["words"]
+    assert part["words"].endswith("if the fitted model is right.")

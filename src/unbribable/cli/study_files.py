@@ -176,9 +176,9 @@ def plot(
     study: "Study",
     sampler: "UnbribableSampler",
     file: Annotated[Path, typer.Argument(help="Where to draw it: a .png, .svg or .pdf file.")],
-    kind: Annotated[str, option("posterior, history, suspects or importance.")] = "history",
+    kind: Annotated[str, option("posterior, history, suspects, importance or worst-case.")] = "history",
 ) -> Answer:
-    """Draw what is believed, how it came about, or which readings to doubt.
+    """Draw what is believed, how it came about, which readings to doubt, or the worst case.
 
     \b
     Examples:
@@ -188,11 +188,11 @@ def plot(
     from unbribable.model import checks
     from unbribable.practice.figures import plots
 
-    checks.choice("kind", kind, ("posterior", "history", "suspects", "importance"))
+    checks.choice("kind", kind, ("posterior", "history", "suspects", "importance", "worst-case"))
     checks.choice("the ending of file", file.suffix, (".png", ".svg", ".pdf"))
     if not has_reading(study):
         raise ValueError("plot needs a reading, there is none yet; ask and tell first")
-    figure = getattr(plots, f"plot_{kind}")(sampler.result(study))
+    figure = getattr(plots, f"plot_{kind.replace('-', '_')}")(sampler.result(study))
     drawn = io.BytesIO()
     figure.savefig(drawn, format=file.suffix[1:])
     with written(file) as out:

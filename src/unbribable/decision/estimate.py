@@ -1,5 +1,6 @@
 """What value to expect, by the readings that look honest: a heuristic, which guarantees nothing."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,9 @@ N_HELD = 1024
 LONE = 0.25
 """A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
 more than this share of their range."""
+
+CLEARLY = 0.25
+"""A value is clearly worse than another one from this share of the range of honest readings on."""
 
 OUTSIDE = (
     "The expected value is outside the worst case: it takes lies for the truth, or something assumed is "
@@ -117,7 +121,18 @@ def expected(best: Recommendation, estimate: Estimate, u: Floats, units: Units) 
         n_honest=len(estimate.readings),
         is_wide=0.0 < spread < upper - lower,
         caution=" ".join(filter(None, cautions)),
+        clearly_worse=_clearly_worse(value, spread, units.sign),
     )
+
+
+def _clearly_worse(value: float, spread: float, sign: float) -> float | None:
+    """Worse than value by a quarter of the spread, or by up to half as much again: a round number."""
+    by = CLEARLY * spread
+    if not 0.5 * by > 0.0:
+        return None
+    places = math.floor(math.log10(0.5 * by))
+    steps = float(np.floor((sign * value - by) / 10.0**places))
+    return round(sign * steps * 10.0**places, -places)
 
 
 def _caution(estimate: Estimate, u: Floats, units: Units) -> str:

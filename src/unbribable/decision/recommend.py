@@ -224,6 +224,9 @@ class Recommendation:
     """The number of lies that `lower` and `upper` allow for, where lies are counted."""
     premise: str = ""
     """What they suppose besides that, in a short clause."""
+    clearly_worse: float | None = None
+    """A round value that is worse than the estimate by a quarter of the range of the honest readings, or
+    by up to half as much again. None where they have no range."""
 
     def worst_case(self, n_lies: int) -> tuple[float, float] | None:
         """What f(x) can be if at most so many readings are lies, of any size.
@@ -271,6 +274,39 @@ class Recommendation:
         return 0 if self.lies is None else self.lies.needed(checks.real("value", value))
 
     @property
+    def n_needed(self) -> int | None:
+        """So many readings at least must be lies if f(x) is worse than `clearly_worse`."""
+        return None if self.clearly_worse is None else self.lies_needed(self.clearly_worse)
+
+    def claim(self, what: str = "f(x)") -> str:
+        """That f(x) is clearly worse than the estimate: `f(x) < 1`."""
+        assert self.lies is not None
+        return f"{what} {'<' if self.lies.units.sign > 0.0 else '>'} {self.clearly_worse:.12g}"
+
+    def needs(self, what: str = "f(x)") -> str:
+        """How many false readings it would take for f(x) to be clearly worse, in words.
+
+        Empty where the worst case does not count lies, or where the assumptions alone exclude it.
+
+        Args:
+            what: What the value is called.
+        """
+        lies = self.lies
+        if lies is None or None in (self.n_lies, self.lower, self.probability):
+            return ""
+        n = self.n_needed
+        if n is None or n > lies.n_readings:
+            return ""
+        claim = self.claim(what)
+        if not n:
+            return f"{claim} is not excluded even if no reading is false"
+        readings = f"false reading{'s' * (n > 1)} of {lies.n_readings}"
+        if n == lies.least:
+            return f"{claim} is not excluded, since there must be {n} {readings}"
+        chance = f"with the same probability{f' if {self.premise}' if self.premise else ''}"
+        return f"{claim} would need at least {n} {readings}, {chance}"
+
+    @property
     def interval(self) -> tuple[float, float]:
         """(lower, upper); NaN where there is none."""
         if self.lower is None or self.upper is None:
@@ -281,12 +317,13 @@ class Recommendation:
         """The point, the value to expect there, the worst case, and what that supposes."""
         return "\n".join(self.lines())
 
-    def lines(self, n_use: int = 3, n_remarks: int = 2) -> list[str]:
+    def lines(self, n_use: int = 3, n_remarks: int = 2, *, has_needs: bool = True) -> list[str]:
         """The same in lines of at most `words.WIDTH` characters.
 
         Args:
             n_use: Lines for the point, at most.
             n_remarks: Remarks, at most.
+            has_needs: Whether to say how many false readings it would take for f(x) to be clearly worse.
         """
         lines = words.wrapped(f"use {words.point(self.x, self.params)}", most=n_use)
         if self.estimate is not None and self.estimate_sd is not None:
@@ -297,6 +334,7 @@ class Recommendation:
         for text, most in [
             (self.caution, 2),
             (self._worst, None),  # a condition is never cut
+            (self.needs() if has_needs else "", None),
             *((r, 1) for r in self.remarks[:n_remarks]),
         ]:
             lines += words.wrapped(text, 2, most)

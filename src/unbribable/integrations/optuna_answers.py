@@ -159,8 +159,8 @@ class StudyRecommendation(Recommendation):
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without the encoded point."""
         plain = asdict(replace(self, lies=None))
-        by_lies = [list(row) for row in self.by_lies]
-        return {k: v for k, v in plain.items() if k not in ("x", "index", "lies")} | {"by_lies": by_lies}
+        by_lies = {"by_lies": [list(row) for row in self.by_lies], "n_needed": self.n_needed}
+        return {k: v for k, v in plain.items() if k not in ("x", "index", "lies")} | by_lies
 
 
 @dataclass(frozen=True, eq=False)

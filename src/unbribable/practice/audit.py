@@ -337,6 +337,8 @@ class Audit:
             "least_corruption": None if proof is None else proof.total,
             "least_lies": self.least_lies,
             "by_lies": [list(row) for row in self.by_lies],
+            "clearly_worse": best.clearly_worse,
+            "n_needed": best.n_needed,
             "least_corruption_words": SOLVER if proof is None else proof.words,
             "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
             "price": self.price().to_dict(),

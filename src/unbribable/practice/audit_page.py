@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from unbribable.practice.figures.belief import axes_of
 from unbribable.practice.figures.scatter import scatter
 from unbribable.practice.space import Space
 from unbribable.practice.table import ranges
+from unbribable.say.worst_case import MEANING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -190,8 +191,17 @@ def _answers(audit: "Audit") -> Iterable[str]:
     yield "<h2>What to use, and what believing every reading would give</h2>"
     yield _table(("", "this audit", "best reading"), rows)
     wide = [f"This is {WIDE}."] if best.is_wide else []
-    for remark in (*wide, *best.remarks):
+    needs = best.needs(audit.target)
+    for remark in ([f"{needs}."] if needs else []) + [*wide, *best.remarks]:
         yield f"<p>{escape(remark)}</p>"
+    yield _picture(
+        audit,
+        "plot_worst_case",
+        "The worst case against the number of lies",
+        f"What {audit.target} can be at the point to use, by the number of false readings; the value to "
+        f"expect is an estimate. {MEANING}",
+        what=audit.target,
+    )
     yield f'<p class="soft">{escape(best.guarantee)}</p>'
     yield "<h2>What it would take to change the answer</h2>"
     price = audit.price()
@@ -248,7 +258,13 @@ def _model(audit: "Audit") -> Iterable[str]:
     )
     for note in audit.notes:
         yield f"<p>{escape(note)}</p>"
-    yield _posterior(audit)
+    yield _picture(
+        audit,
+        "plot_posterior",
+        "The model along each parameter",
+        "The model through the point to use: estimate and readings along each parameter, the others "
+        "kept.",
+    )
     yield (
         '<details class="soft"><summary>What the guarantees rest on</summary><p>'
         f"{escape(audit.assumptions)}</p></details>"
@@ -342,21 +358,20 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -
     )
 
 
-def _posterior(audit: "Audit") -> str:
-    """The figure of the model, where it can be drawn."""
+def _picture(audit: "Audit", name: str, alt: str, caption: str, **words: Any) -> str:
+    """A figure of the audit, where it can be drawn."""
     try:
-        from unbribable.practice.figures.plots import plot_posterior
+        from unbribable.practice.figures import plots
 
-        figure = plot_posterior(audit.result)
+        figure = getattr(plots, name)(audit.result, **words)
     except ModuleNotFoundError as error:
         if error.name != "matplotlib":
             raise
         return f'<p class="soft">{escape(str(error))}</p>'
     code = base64.b64encode(_svg(figure)).decode()
     return (
-        f'<figure><div class="picture"><img alt="The model along each parameter" '
-        f'src="data:image/svg+xml;base64,{code}"></div><figcaption>The model through the point to use: '
-        "estimate and readings along each parameter, the others kept.</figcaption></figure>"
+        f'<figure><div class="picture"><img alt="{escape(alt)}" '
+        f'src="data:image/svg+xml;base64,{code}"></div><figcaption>{escape(caption)}</figcaption></figure>'
     )
 
 

@@ -270,7 +270,7 @@ class Result:
         best = (
             "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide", "remarks",
             "regret_bound", "between_candidates", "probability", "threat", "supposed",
-            "n_lies",
+            "n_lies", "clearly_worse", "n_needed",
         )  # fmt: skip
         return {
             "format": FORMAT,

@@ -20,17 +20,18 @@ N_ALIKE = 4
 """Readings of the same value that it names, at most."""
 
 _SHAPES = (
-    (3, 2, 3, 2),
-    (3, 1, 3, 2),
-    (3, 1, 2, 2),
-    (3, 1, 2, 1),
-    (3, 1, 1, 1),
-    (2, 1, 1, 1),
-    (1, 1, 1, 1),
-    (1, 0, 1, 1),
+    (3, 2, True, 3, 2),
+    (3, 1, True, 3, 2),
+    (3, 1, True, 2, 2),
+    (3, 1, True, 2, 1),
+    (3, 1, False, 2, 1),
+    (3, 1, False, 1, 1),
+    (2, 1, False, 1, 1),
+    (1, 1, False, 1, 1),
+    (1, 0, False, 1, 1),
 )
-"""Lines for the point, remarks, lines of suspicious readings, lines at the end: at most, and the first
-that fits into N_LINES is taken."""
+"""Lines for the point, remarks, whether to say how many lies it would take, lines of suspicious
+readings, lines at the end: at most, and the first that fits into N_LINES is taken."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,10 @@ def answer(
     if len(whole) > WIDTH:
         whole = f"{reading}{doubt}"
     lines: list[str] = []
-    for n_use, n_remarks, n_listed, n_last in _SHAPES:
+    for n_use, n_remarks, has_needs, n_listed, n_last in _SHAPES:
         last = [whole, _joined(rest)] if n_last == 2 else [_joined([f"{reading}{doubt}", *rest])]
-        lines = [*best.lines(n_use, n_remarks), *listed(flagged, counting, n_listed), *last]
+        advice = best.lines(n_use, n_remarks, has_needs=has_needs)
+        lines = [*advice, *listed(flagged, counting, n_listed), *last]
         if len(lines) <= N_LINES:
             break
     return lines

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.decision.recommend import Recommendation
 from unbribable.decision.suspects import Suspect
 from unbribable.model.checks import Floats
 from unbribable.model.dimensions import Whole
 from unbribable.practice.figures.belief import Axis, Section, belief
 from unbribable.practice.figures.run import Run
+from unbribable.practice.figures.worst_case import worst_case
 from unbribable.practice.result import Result
 from unbribable.say.counting import Counting
 from unbribable.say.reasons import evidence
+from unbribable.say.worst_case import WHAT, holds, short_of
 from unbribable.web.source import Source
 
 N_SUSPECTS = 50
@@ -171,6 +174,7 @@ def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
             "is_guaranteed": best.probability is not None,
             "regret_bound": best.regret_bound,
             "guarantee": best.guarantee,
+            "needs": best.needs(),
             "price": None if price is None else price.words,
             "assumptions": result.assumptions,
         },
@@ -181,6 +185,7 @@ def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
             "is_flagged": naive.t in {suspect.t for suspect in flagged},
         },
         "suspects": [_suspect(result, suspect, source.counting) for suspect in flagged[:N_SUSPECTS]],
+        "worst_case": _worst_case(best, len(flagged)),
         "sections": [_section(seen.run, section, seen.u) for section in seen.sections],
         "n_left_out": seen.n_left_out,
     }
@@ -195,6 +200,23 @@ def _suspect(result: Result, suspect: Suspect, counting: Counting) -> dict[str, 
         "is_certain": suspect.is_certain,
         "evidence": list(evidence(suspect, counting)),
         "params": _point(result, suspect.x),
+    }
+
+
+def _worst_case(best: Recommendation, n_flagged: int) -> dict[str, Any]:
+    """The worst case by the number of lies, as it is drawn."""
+    shown = worst_case(best, n_flagged)
+    return {
+        "rows": [[k, lower, upper] for k, lower, upper in shown.rows],
+        "least": shown.least,
+        "last": shown.last,
+        "is_open": shown.is_open,
+        "allowed": shown.n_allowed,
+        "flagged": shown.n_flagged,
+        "limits": shown.limits,
+        "worse": best.clearly_worse if best.needs() else None,
+        "short_of": short_of(best),
+        "words": f"{WHAT} {holds(best)}",
     }
 
 

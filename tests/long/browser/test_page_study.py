@@ -53,6 +53,8 @@ def test_a_study_in_sqlite_is_watched_while_another_process_tells_readings(serve
     wait(page, "Suspicious readings: 1")
     assert "It looks false" in page.locator("#naive").inner_text()
     assert page.locator("svg.chart").count() >= 2
+    assert page.locator("#by-lies rect.bar.allowed").count() == 2  # in the chart and in its key
+    assert "All bars hold at once with probability at least 0.9" in page.locator("#by-lies").inner_text()
     command = [sys.executable, "-c", textwrap.dedent(TELLER), storage]
     subprocess.run(command, check=True, timeout=300)
     wait(page, "17 readings")

@@ -52,6 +52,12 @@ class ByLies:
         return self._found[n_lies]
 
     @property
+    def widest(self) -> tuple[float, float]:
+        """(lower, upper) if all readings may be lies: |f| <= B0, and nothing else is known."""
+        B0 = self.left_out.B0
+        return self.units.interval(-B0, B0)
+
+    @property
     def least(self) -> int:
         """There are at least so many lies."""
         return next((k for k in range(N_ASKED) if self.interval(k) is not None), N_ASKED)

@@ -80,6 +80,7 @@ class LeftOut:
 
     Attributes:
         n: How many readings there are.
+        B0: |f| is at most that.
         probability: With which everything said holds, at least.
     """
 
@@ -99,6 +100,7 @@ class LeftOut:
         self._quality = quality
         self._assumptions = assumptions
         self.n = len(y)
+        self.B0 = assumptions.B0
         self._energy = noise_energy(assumptions.noise_std, int(number.max()), energy_delta)
         self._levels: Floats = quality * noise_level(
             assumptions.noise_std, number.astype(np.float64), level_delta

@@ -1,5 +1,6 @@
 """What the figures of a run share: axes, marks for readings and points, limits."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,10 @@ _STYLES: dict[str, tuple[str, str, str, float, dict[str, Any]]] = {
         {"markerfacecolor": "none", "markeredgewidth": 0.8, "zorder": 3.0}),
     "suspicious": ("suspicious reading", RED, "x", 5.0, {"markeredgewidth": 1.3, "zorder": 3.5}),
     "beyond": ("reading beyond the axis", RED, "^", 5.0, {"clip_on": False, "zorder": 4.0}),
+    "cut": ("goes on beyond the axis", BLACK, "^", 6.0,
+        {**_WHITE, "markeredgewidth": 0.8, "zorder": 4.0}),
+    "unbounded": ("no bound is left but |f| ≤ B0", BLACK, "^", 6.0,
+        {"markerfacecolor": "white", "clip_on": False, "zorder": 4.0}),
     "failed": ("failed evaluation", BLACK, "|", 6.0, {}),
     "place": ("where readings were taken", GREEN, "|", 6.0, _RUG),
     "suspicious place": ("where suspicious ones were taken", RED, "|", 9.0, _RUG),
@@ -72,12 +77,15 @@ def axes_of_one(ax: "Axes | None", width: float | None, height: float) -> "Axes"
     return ax
 
 
-def finished(ax: "Axes", note: str, is_given: bool) -> "Figure":
-    """The figure of one panel, with its legend below; without one where the axes were given."""
+def finished(ax: "Axes", note: str, is_given: bool, order: Sequence[str] = ()) -> "Figure":
+    """The figure of one panel, with its legend below, the labels of `order` first.
+
+    Without a legend where the axes were given.
+    """
     figure = ax.get_figure(root=True)
     assert figure is not None
     if not is_given:
-        named_once(figure, [ax], note)
+        named_once(figure, [ax], note, order)
     return figure
 
 

@@ -33,6 +33,7 @@ from unbribable.practice.figures.run import (
     result_of,
     run_of,
 )
+from unbribable.practice.figures.worst_case import plot_worst_case
 from unbribable.practice.result import Result
 from unbribable.practice.study import Study
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_history", "plot_importance", "plot_posterior", "plot_suspects"]
+__all__ = ["plot_history", "plot_importance", "plot_posterior", "plot_suspects", "plot_worst_case"]
 
 _LINE, _GAP = 0.155, 0.10
 """Inches of a line of text, and between two rows."""

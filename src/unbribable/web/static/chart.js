@@ -122,3 +122,8 @@ export function star(u, v, radius = 7) {
 export function cross(u, v, r = 3.5) {
   return draw("path", { class: "lie", d: `M${u - r} ${v - r}l${2 * r} ${2 * r}M${u - r} ${v + r}l${2 * r} ${-2 * r}` });
 }
+
+/** An arrow whose tip is beyond (u, v) in pixels: way 1 for down, -1 for up. */
+export function arrow(u, v, way, kind = "") {
+  return draw("path", { class: `cut ${kind}`, d: `M${u - 5} ${v}h10l-5 ${8 * way}Z` });
+}

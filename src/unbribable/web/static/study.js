@@ -1,7 +1,8 @@
 // Watch a study: ask again every two seconds, draw what is new, and take readings out with a reason.
 import { ask, byId, say, token } from "/static/common.js";
-import { between, chart, cross, draw, make, path, scale, short, star, table, ticks } from "/static/chart.js";
+import { arrow, between, chart, cross, draw, make, path, scale, short, star, table, ticks } from "/static/chart.js";
 import { plane } from "/static/plane.js";
+import { worstCase } from "/static/worst.js";
 
 const EVERY = 2000; // milliseconds between looks
 const MOST = 2500; // readings drawn one by one; of more, every k-th
@@ -39,18 +40,19 @@ function show() {
   const { answer } = study;
   byId("answers").replaceChildren(...(answer ? [robust(), naive()] : study.y.length ? [] : [make("p", {}, "No reading yet.")]));
   byId("suspects").replaceChildren(...(answer ? suspects() : []));
-  byId("charts").replaceChildren(...(study.y.length ? [history()] : []), ...(answer ? study.sections.map(section) : []));
+  byId("charts").replaceChildren(...(study.y.length ? [history()] : []), ...(answer ? [worst(), ...study.sections.map(section)] : []));
   byId("basis").replaceChildren(...(answer ? [basis()] : []));
 }
 
 function robust() {
-  const { params, estimate, estimate_sd: sd, lower, upper, is_guaranteed: isGuaranteed, price } = study.answer;
+  const { params, estimate, estimate_sd: sd, lower, upper, is_guaranteed: isGuaranteed, needs, price } = study.answer;
   return make("article", { class: "panel", id: "robust" },
     make("h2", {}, "Use this"),
     make("p", { class: "big params" }, words(params)),
     make("p", {}, `Expect ${short(estimate, 4)} ± ${short(sd, 2)}, an estimate from the readings that look honest.`),
     make("p", { id: "worst" }, lower === null ? "No worst case: the readings contradict the assumptions."
       : `Worst case: ${short(lower, 4)} to ${short(upper, 4)}, ${isGuaranteed ? "under the conditions at the end of the page" : "not guaranteed: the end of the page says why"}.`),
+    needs ? make("p", { id: "needs" }, `${plain(needs)}.`) : null,
     make("h2", {}, "What it would cost a briber"),
     make("p", { id: "price" }, price === null ? "–" : plain(price)));
 }
@@ -135,11 +137,20 @@ function history() {
     key(...entries, ["naive", "best reading so far (naive)"], ...(estimate === null ? [] : [["robust", "value to expect at the robust answer"]])));
 }
 
+function worst() {
+  const { worst_case: part, answer } = study;
+  const { root, entries } = worstCase(part, answer.estimate, study.of.y.length);
+  return make("article", { class: "panel", id: "by-lies" }, make("h2", {}, "Worst case by the number of lies"), root,
+    key(...entries, ["robust", "value to expect (an estimate)"]), make("p", { class: "soft small" }, part.words));
+}
+
 function key(...entries) {
   const mark = { dots: () => draw("path", { class: "dots", d: "M13 7h0" }), lie: () => cross(13, 7, 4), best: () => star(13, 7, 6.5),
     naive: () => draw("path", { class: "naive", d: "M0 7h26" }), robust: () => draw("path", { class: "robust", d: "M0 7h26" }),
     mean: () => draw("path", { class: "mean", d: "M0 7h26" }), dash: () => draw("path", { class: "mean", d: "M4 7h18" }), near: () => draw("rect", { class: "near", width: 26, height: 14 }),
-    interval: () => draw("rect", { class: "interval", width: 26, height: 14 }) };
+    interval: () => draw("rect", { class: "interval", width: 26, height: 14 }), bar: () => draw("rect", { class: "bar", width: 26, height: 14 }),
+    allowed: () => draw("rect", { class: "bar allowed", width: 26, height: 14 }), excluded: () => draw("rect", { class: "excluded", width: 26, height: 14 }),
+    worse: () => draw("path", { class: "worse", d: "M0 7h26" }), cut: () => arrow(13, 11, -1), open: () => arrow(13, 11, -1, "open") };
   return make("div", { class: "key" }, ...entries.map(([kind, text]) =>
     make("span", {}, draw("svg", { class: "chart", viewBox: "0 0 26 14", "aria-hidden": "true" }, mark[kind]()), text)));
 }
