@@ -12,6 +12,7 @@ from typing import Any
 import unbribable as ub
 from unbribable import rivals
 from unbribable.integrations.optuna_players import OptunaTPE
+from unbribable.integrations.study_player import StudyPlayer
 
 KERNELS: dict[str, Callable[[int], Any]] = {
     "se": lambda d: ub.SquaredExponential(0.4),
@@ -109,6 +110,7 @@ PLAYERS = {
     **ALGORITHMS,
     **RIVALS,
     "optuna-tpe": Member(OptunaTPE, "seed"),
+    "study": Member(StudyPlayer, "T", "seed"),
     "epsilon-greedy": Member(EpsilonGreedy, "seed", epsilon=0.3),
     "own-random-search": Member(EpsilonGreedy, "seed", epsilon=1.0),
 }

@@ -1,4 +1,4 @@
-"""Other people's optimisers as players: the adapters are right, and a missing extra is a sentence."""
+"""Optimisers of others and our own study as players: right, and a missing extra is a sentence."""
 
 import importlib.util
 import sys
@@ -10,11 +10,13 @@ import pytest
 import unbribable as ub
 from unbribable.integrations import botorch_players, optuna_players
 from unbribable.integrations.optuna_players import OptunaTPE
+from unbribable.integrations.study_player import StudyPlayer
 
 X = np.linspace(0.0, 1.0, 30)[:, None]
 KNOWN = ub.Assumptions(ub.Matern(2.5, 0.2), B=2.0, B0=1.0, noise_std=0.1, lam=0.01)
 HAS = {name: importlib.util.find_spec(name) is not None for name in ("botorch", "torch")}
 KINDS: dict[str, tuple[Any, int]] = {
+    "study": (StudyPlayer, 20),
     "tpe": (OptunaTPE, 50),
     "gp": (optuna_players.OptunaGP, 20),
     "lognei": (botorch_players.BoTorchLogNEI, 12),
@@ -70,6 +72,23 @@ def test_what_is_told_is_what_the_study_holds_and_a_proposal_is_kept() -> None:
     assert (first.value, first.params["x0"]) == (0.25, query.index)
     assert (second.value, second.params["x0"]) == (0.5, 7)
     assert player.recommend().index == 7
+
+
+def test_the_study_that_plays_is_the_one_that_a_user_would_have() -> None:
+    """It asks for the same points, after readings that others chose, and recommends the same one."""
+    player = StudyPlayer(ub.Grid(X), KNOWN, T=12, seed=0)
+    study = ub.Study(ub.Grid(X), n_rounds=12, seed=int(player.seed.uniform(1) * 2**31))
+    for i in (3, 17):
+        y = float(np.sin(3.0 * X[i, 0]))
+        player.tell(x=X[i], y=y)
+        study.tell(X[i], y)
+    for _ in range(10):
+        query, asked = player.ask(), study.ask()
+        np.testing.assert_array_equal(query.x, asked.x)
+        y = float(np.sin(3.0 * query.x[0]))
+        player.tell(query, y)
+        study.tell(asked, y)
+    np.testing.assert_array_equal(player.recommend().x, study.recommend().x)
 
 
 def test_candidates_that_are_no_grid_are_read_at_the_nearest_one() -> None:

@@ -14,7 +14,7 @@ from unbribable.runs.sweep import failures
 
 OURS = (
     "RobustGPUCB", "FastSlowGPUCB", "LayeredGPUCB", "LadderGPUCB", "QuorumGPUCB", "ClippedGPUCB",
-    "CWGPUCB",
+    "CWGPUCB", "StudyPlayer",
 )  # fmt: skip
 """Classes whose losses are named first."""
 RECIPES = ("EC-GP-UCB", "RGP-UCB")

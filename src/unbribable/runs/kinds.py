@@ -280,6 +280,7 @@ PLAYER = Role(
         **{name: f"unbribable.rivals:{name}" for name in names_of_rivals},
         "BoTorchLogNEI": "unbribable.integrations.botorch_players:BoTorchLogNEI",
         "BoTorchRelevancePursuit": "unbribable.integrations.botorch_players:BoTorchRelevancePursuit",
+        "Study": "unbribable.integrations.study_player:StudyPlayer",
         "OptunaTPE": "unbribable.integrations.optuna_players:OptunaTPE",
         "OptunaGP": "unbribable.integrations.optuna_players:OptunaGP",
     },
