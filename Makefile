@@ -15,8 +15,9 @@ test: .venv/.installed
 	$(PYTEST) -m "not long"
 
 # Coverage of the guarantees over hundreds of games, killed processes, the examples and pages, a browser.
+# Many wait for other processes: a third one at work while they do.
 test-long: .venv/.installed
-	$(PYTEST) -m long
+	$(PYTEST) -n 3 -m long
 
 # The oldest Optuna that brings its test suite for samplers, then the oldest that the sampler works with.
 test-oldest-optuna:

@@ -1,4 +1,4 @@
-"""The fast algorithms against the naive ones of `naive.py`, query by query: 80 rounds, or 200 (long)."""
+"""The fast algorithms against the naive ones of `naive.py`, query by query: 80 rounds, or 150 (long)."""
 
 import itertools
 import math
@@ -16,7 +16,7 @@ from contracts.members import ALGORITHMS
 from unbribable.theory import compiled
 
 N_FEW = 80
-N_MANY = 200
+N_MANY = 150
 TIE = 1e-9
 """Two candidates closer than that in the naive ucb may be told apart by rounding alone."""
 

@@ -70,7 +70,7 @@ def test_one_lie_more_than_is_allowed_for_shows() -> None:
 @ALL
 def test_it_is_true_in_many_games(liar: str, n_lies: int) -> None:
     """With queries under way, too, told in an order that the liar chooses."""
-    for seed in range(100, 109):
+    for seed in range(100, 105):
         assert not play(seed, LIARS[liar], n_lies, T=26)
         if liar != "forecaster":
             assert not play(seed, LIARS[liar], n_lies, T=26, n_pending=3, order=noisiest)
@@ -80,4 +80,4 @@ def test_it_is_true_in_many_games(liar: str, n_lies: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_planted_fault_shows_in_most_games(name: str) -> None:
-    assert n_caught(name, 24) >= 14
+    assert n_caught(name, 12) >= 7

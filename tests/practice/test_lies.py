@@ -326,7 +326,7 @@ def test_bounds_hold_against_so_many_lies_of_any_size_and_not_against_more() -> 
 @pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
 @pytest.mark.parametrize("words", [{"n_rounds": 20}, {}, {"explore": 2.0}])
 def test_they_hold_in_many_games_whoever_chooses_the_points(words: dict[str, Any]) -> None:
-    assert not is_too_often(failures(3, 150, **words), 150, KNOWN.delta)
+    assert not is_too_often(failures(3, 80, **words), 80, KNOWN.delta)
 
 
 # --- the worst case by the number of lies ------------------------------------------------------------

@@ -233,14 +233,15 @@ def test_initial_readings_are_learned_as_if_they_had_been_rounds(words: dict[str
     """The rounds after them ask what the longer run asked there. They cost no evaluation.
 
     Up to rounding: in the longer run the bounds were intersected along the way, in a table they are not.
+    Where a curve is flat at its top, half the digits of the place are lost: 3e-9 apart on one machine.
     """
     whole = ub.maximize(Scripted(), n_rounds=13, seed=2, **words)
     before = [(trial.params, trial.y) for trial in whole.trials[:7]]
     told = Scripted(first=8)
     run = ub.maximize(told, n_rounds=6, seed=2, initial=before, **words)
-    np.testing.assert_allclose(points_of(run), points_of(whole), rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(points_of(run), points_of(whole), rtol=0.0, atol=1e-7)
     np.testing.assert_allclose(
-        [trial.y for trial in run.trials], [trial.y for trial in whole.trials], rtol=0.0, atol=1e-9
+        [trial.y for trial in run.trials], [trial.y for trial in whole.trials], rtol=0.0, atol=1e-7
     )
     assert [trial.is_given for trial in run.trials] == [True] * 7 + [False] * 6
     assert [trial.number for trial in run.trials] == list(range(1, 14))
