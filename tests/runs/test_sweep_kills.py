@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from runs.sweeps import assert_same, records
-from unbribable.runs.spec import load_spec
-from unbribable.runs.sweep import sweep
+from unbribable.lab.runs.spec import load_spec
+from unbribable.lab.runs.sweep import sweep
 
 SPEC = """
 name = "kills"
