@@ -56,7 +56,12 @@ def spec(tmp_path):
 def start(spec, out, *options):
     command = [sys.executable, "-m", "unbribable", "sweep", str(spec), "--out", str(out), *options]
     return subprocess.Popen(
-        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the background ignores it
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
