@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from scipy.stats import qmc
 
-from unbribable.world.named_functions import TEST_FUNCTIONS, TestFunction
+from unbribable.lab.world.named_functions import TEST_FUNCTIONS, TestFunction
 
 KINDS = ("none", "stuck", "flipped", "random", "aimed", "burst", "drift")
 NOISE = 0.01
