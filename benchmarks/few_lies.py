@@ -7,8 +7,8 @@ import numpy as np
 import unbribable as ub
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.recommend import left_out
+from unbribable.lab.world.named_functions import TEST_FUNCTIONS
 from unbribable.model.checks import Floats
-from unbribable.world.named_functions import TEST_FUNCTIONS
 
 N_LIES = 4
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.runs.kinds import build_game
-from unbribable.runs.record import Record
-from unbribable.runs.simulate import simulate
-from unbribable.runs.spec import read_spec
-from unbribable.runs.sweep import sweep
-from unbribable.world.environment import Environment
+from unbribable.lab.runs.kinds import build_game
+from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.simulate import simulate
+from unbribable.lab.runs.spec import read_spec
+from unbribable.lab.runs.sweep import sweep
+from unbribable.lab.world.environment import Environment
 
 
 def spec(T: int, seeds: int) -> dict[str, Any]:

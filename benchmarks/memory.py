@@ -13,8 +13,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from benchmarks.practice_table import table
-from unbribable.runs.play import play
-from unbribable.runs.spec import load_spec
+from unbribable.lab.runs.play import play
+from unbribable.lab.runs.spec import load_spec
 
 HERE = Path(__file__).parents[1] / "experiments" / "leaderboard"
 

@@ -61,9 +61,9 @@ from threadpoolctl import threadpool_limits
 import unbribable as ub
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.recommend import left_out, trusted
+from unbribable.lab.world.named_functions import TEST_FUNCTIONS
 from unbribable.practice.advice import advise
 from unbribable.practice.engine import Engine
-from unbribable.world.named_functions import TEST_FUNCTIONS
 
 ROUNDS = 30
 NOISE = 0.05

@@ -12,8 +12,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from unbribable.web.game import Tables
-from unbribable.web.moves import Setting, moves_of
+from unbribable.lab.game.game import Tables
+from unbribable.lab.game.moves import Setting, moves_of
 
 N_MOVES = 40
 WATCH = """() => {

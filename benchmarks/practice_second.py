@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbribable.world.named_functions import TestFunction
+from unbribable.lab.world.named_functions import TestFunction
 
 Rows = np.ndarray
 """Points (n, d)."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from benchmarks.practice_second import AXES, SECOND, TRIED, Axis
-from unbribable.world.named_functions import TEST_FUNCTIONS, TestFunction
+from unbribable.lab.world.named_functions import TEST_FUNCTIONS, TestFunction
 
 KINDS = ("none", "stuck", "flipped", "random", "aimed", "burst", "drift", "two", "fifth", "heavy")
 """The second score has them all, the first one those before "two"."""

@@ -5,7 +5,7 @@ In a spec beside this file: kind = "own_adversary:Grudge" and height = 0.4 (see 
 
 import numpy as np
 
-from unbribable.world.adversaries import Adversary
+from unbribable.lab.world.adversaries import Adversary
 
 
 class Grudge(Adversary):

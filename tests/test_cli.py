@@ -255,7 +255,7 @@ def test_sweep_plays_a_damaged_run_again_and_says_so(spec, tmp_path):
 
 def test_report_says_what_is_missing_and_what_to_do(spec, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr("unbribable.report.all_figures", lambda *_: iter(()))
+    monkeypatch.setattr("unbribable.lab.report.all_figures", lambda *_: iter(()))
     out = tmp_path / "out"
     plain(call("sweep", spec, "--out", out, "--serial", "--json"))
     files = sorted((out / "runs").iterdir())
@@ -284,7 +284,7 @@ def test_sweep_exits_with_1_and_names_the_file_of_each_run_that_failed(tmp_path,
     def falls(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("unbribable.world.adversaries.Silent.commit", falls)
+    monkeypatch.setattr("unbribable.lab.world.adversaries.Silent.commit", falls)
     path, out = tmp_path / "broken.toml", tmp_path / "out"
     path.write_text(SPEC.format(noise=0.1))
     result = call("sweep", path, "--out", out, "--serial")
@@ -436,7 +436,7 @@ def test_help_needs_neither_matplotlib_nor_dask_nor_rich_tables():
             main()
         except SystemExit as stop:
             assert not stop.code, stop.code
-        loaded = {"matplotlib", "distributed", "dask", "unbribable.report"} & set(sys.modules)
+        loaded = {"matplotlib", "distributed", "dask", "unbribable.lab.report"} & set(sys.modules)
         assert not loaded, loaded
         """
     )

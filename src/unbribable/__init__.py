@@ -1,6 +1,5 @@
 """Bayesian optimization that cannot be bribed."""
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from unbribable.decision.algorithm import AssumptionsRefuted
@@ -24,11 +23,8 @@ from unbribable.practice.audit import Audit, audit
 from unbribable.practice.maximize import maximize, minimize
 from unbribable.practice.result import Result, Trial
 from unbribable.practice.study import Study
-from unbribable.runs.record import Record
-from unbribable.runs.simulate import simulate
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.information_gain import MaxInformationGain
-from unbribable.world.environment import Environment
 
 if TYPE_CHECKING:
     from unbribable.practice.figures.plots import (
@@ -48,7 +44,6 @@ __all__ = [
     "Audit",
     "Box",
     "Choice",
-    "Environment",
     "FastSlowGPUCB",
     "Grid",
     "LadderGPUCB",
@@ -65,7 +60,6 @@ __all__ = [
     "Reading",
     "Real",
     "Recommendation",
-    "Record",
     "RegretCertificate",
     "Result",
     "RobustGPUCB",
@@ -82,16 +76,13 @@ __all__ = [
     "plot_posterior",
     "plot_suspects",
     "plot_worst_case",
-    "simulate",
 ]
 
 _PLOTS = ("plot_history", "plot_importance", "plot_posterior", "plot_suspects", "plot_worst_case")
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when they are asked for: the figures, which need matplotlib, and the rivals."""
-    if name == "rivals":
-        return importlib.import_module("unbribable.rivals")
+    """Loaded when they are asked for: the figures, which need matplotlib."""
     if name in _PLOTS:
         from unbribable.practice.figures import plots
 

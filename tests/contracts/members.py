@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import unbribable as ub
-from unbribable import rivals
-from unbribable.integrations.optuna_players import OptunaTPE
-from unbribable.integrations.study_player import StudyPlayer
+from unbribable.lab import rivals
+from unbribable.lab.rivals.optuna_players import OptunaTPE
+from unbribable.lab.rivals.study_player import StudyPlayer
 
 KERNELS: dict[str, Callable[[int], Any]] = {
     "se": lambda d: ub.SquaredExponential(0.4),

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from contracts.members import ALGORITHMS, PLAYERS, RIVALS
+from unbribable import lab
 from unbribable.decision.player import MEMBERS, details_of
-from unbribable.report.outcomes import cell_of, reduced
-from unbribable.world.adversaries import Flip
-from unbribable.world.objectives import figure_1
+from unbribable.lab.report.outcomes import cell_of, reduced
+from unbribable.lab.world.adversaries import Flip
+from unbribable.lab.world.objectives import figure_1
 
 OBJECTIVE = figure_1(30)
 X = OBJECTIVE.X
@@ -29,11 +30,11 @@ def new(build: Build, seed: int = 0) -> Any:
     return build(ub.Grid(X), ASSUMED, seed=seed)
 
 
-def game(player: Any, threat: str = "weak", T: int = 25) -> ub.Record:
-    environment = ub.Environment(
+def game(player: Any, threat: str = "weak", T: int = 25) -> lab.Record:
+    environment = lab.Environment(
         OBJECTIVE, noise_std=0.1, adversary=Flip(OBJECTIVE), C=2.0, threat=threat
     )
-    return ub.simulate(player, environment, T, 1)
+    return lab.simulate(player, environment, T, 1)
 
 
 @EVERY
@@ -112,7 +113,7 @@ def test_bounds_are_claimed_at_every_candidate_or_not_at_all(build: Build) -> No
 @pytest.mark.parametrize("threat", ["weak", "strong"])
 def test_a_game_leaves_a_record_that_a_report_can_read(build: Build, threat: str, tmp_path: Any) -> None:
     record = game(new(build), threat)
-    found = ub.Record.load(record.save(tmp_path / "game.npz"))
+    found = lab.Record.load(record.save(tmp_path / "game.npz"))
     assert found.meta == record.meta
     assert found.columns.keys() == record.columns.keys()
     reduced_game = reduced(found)

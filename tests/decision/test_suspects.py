@@ -12,14 +12,15 @@ import pytest
 import unbribable as ub
 from contracts.members import algorithms
 from games import random_function
+from unbribable import lab
 from unbribable.decision import predictions
 from unbribable.decision.predictions import FLAG_AT, LeaveOneOut, judged
 from unbribable.decision.suspects import Suspect, suspects
+from unbribable.lab.world.adversaries import RandomLies
+from unbribable.lab.world.objectives import figure_1
 from unbribable.model.checks import Floats
 from unbribable.model.solve import Factor
 from unbribable.say.reasons import evidence
-from unbribable.world.adversaries import RandomLies
-from unbribable.world.objectives import figure_1
 
 X = np.linspace(0.0, 1.0, 101)[:, None]
 DOMAIN = ub.Grid(X)
@@ -59,10 +60,10 @@ def game(make: Callable[..., Any], seed: int, T: int = 100, C: float = 6.0) -> t
     assumed = ub.Assumptions(objective.kernel, B=2.0, B0=1.0, noise_std=NOISE, lam=0.01)
     algorithm = make(ub.Grid(objective.X), assumed)
     liar = RandomLies(std=0.7, frequency=0.1)
-    world = ub.Environment(objective, noise_std=NOISE, adversary=liar, C=C)
+    world = lab.Environment(objective, noise_std=NOISE, adversary=liar, C=C)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ub.AssumptionsRefuted)  # GP-UCB assumes that nobody lies
-        return algorithm, ub.simulate(algorithm, world, T, seed).columns["c"]
+        return algorithm, lab.simulate(algorithm, world, T, seed).columns["c"]
 
 
 # --- the prediction without a reading ----------------------------------------------------------------

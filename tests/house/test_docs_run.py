@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 import unbribable as ub
 from unbribable.cli.main import app
-from unbribable.runs.spec import load_spec
+from unbribable.lab.runs.spec import load_spec
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_site" not in path.parts)

@@ -17,32 +17,43 @@ MAY_IMPORT = {
     "model": set(),
     "theory": {"model"},
     "decision": {"model", "theory"},
-    "rivals": {"model", "theory", "decision"},
-    "world": {"model"},
-    "runs": {"model", "theory", "decision", "world", "rivals"},
     "say": {"model", "theory", "decision"},
     "practice": {"model", "theory", "decision", "say"},
-    "report": {"model", "runs", "rivals"},
-    "integrations": {"model", "theory", "decision", "say", "practice", "rivals"},
-    "web": {"model", "theory", "decision", "rivals", "world", "runs", "say", "practice", "report"},
-    "cli": {"model", "theory", "decision", "rivals", "world", "runs", "say", "practice", "report"}
-    | {"integrations", "web"},
+    "integrations": {"model", "theory", "decision", "say", "practice"},
+    "web": {"model", "theory", "decision", "say", "practice", "lab/game"},
+    "lab": {"lab/world", "lab/rivals", "lab/runs"},
+    "lab/world": {"model"},
+    "lab/rivals": {"model", "theory", "decision", "practice"},
+    "lab/runs": {"model", "theory", "decision", "lab/world", "lab/rivals"},
+    "lab/report": {"model", "lab/runs", "lab/rivals"},
+    "lab/theorems": {"model", "theory"},
+    "lab/game": {"model", "theory", "decision", "lab/world", "lab/runs"},
 }
-"""Floor -> other floors it may import."""
+MAY_IMPORT["cli"] = set(MAY_IMPORT)
+"""Floor -> other floors it may import. Rooms of the lab are floors: its learners and its world are as
+far apart as any."""
 
 BESIDE = {
-    "__init__.py": set(MAY_IMPORT),
+    "__init__.py": {"model", "theory", "decision", "say", "practice", "integrations"},
     "__main__.py": {"cli"},
     **{name: set() for name in ("drawing.py", "extras.py", "figure.py", "files.py")},
 }
 """The same of the files beside the floors."""
 
+LAB = {floor for floor in MAY_IMPORT if floor.startswith("lab")}
+DOORS_OF_THE_LAB = {"web", "cli"}
+
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def floor_of(path):
-    parts = path.relative_to(PACKAGE).parts
-    return parts[0] if len(parts) > 1 else None
+    return floor_at(path.relative_to(PACKAGE).parts[:-1]) if path.parent != PACKAGE else None
+
+
+def floor_at(folders):
+    """The floor of what stands in these folders of the package; in the lab, each room is one."""
+    n = 2 if folders[0] == "lab" else 1
+    return "/".join(folders[:n])
 
 
 def imported_modules(path):
@@ -62,14 +73,16 @@ def floors_imported(path):
     for name in imported_modules(path):
         parts = name.split(".")
         if parts[0] == "unbribable" and len(parts) > 1 and (PACKAGE / parts[1]).is_dir():
-            yield parts[1]
+            folders = [
+                part for part in parts[1:3] if (PACKAGE / parts[1] / part).is_dir() or part == parts[1]
+            ]
+            yield floor_at(folders)
         elif parts == ["unbribable"]:
             yield "unbribable"
 
 
 def test_every_floor_is_in_the_table():
-    floors = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert floors == set(MAY_IMPORT)
+    assert {floor_of(path) for path in FILES if path.parent != PACKAGE} == set(MAY_IMPORT)
     assert {path.name for path in PACKAGE.glob("*.py")} == set(BESIDE)
 
 
@@ -82,12 +95,44 @@ def test_a_floor_imports_only_the_floors_it_may(path):
 
 
 def test_learner_and_world_never_meet_below_runs():
+    learners = {"model", "theory", "decision", "lab/rivals"}
     for path in FILES:
         used = set(floors_imported(path))
-        if floor_of(path) in ("model", "theory", "decision"):
-            assert "world" not in used
-        if floor_of(path) == "world":
-            assert "decision" not in used
+        if floor_of(path) in learners:
+            assert "lab/world" not in used
+        if floor_of(path) == "lab/world":
+            assert not used & (learners - {"model"})
+
+
+def test_the_optimizer_does_not_import_the_lab():
+    assert {"lab", "lab/world", "lab/rivals", "lab/runs"} <= LAB
+    for path in FILES:
+        if floor_of(path) not in LAB | DOORS_OF_THE_LAB:
+            assert not LAB & set(floors_imported(path)), path
+
+
+def test_import_unbribable_loads_no_module_of_the_lab():
+    """Looked at in a fresh process, after everything that `unbribable` offers by name."""
+    script = textwrap.dedent(
+        """
+        import sys
+        import unbribable as ub
+
+        for name in ub.__all__:
+            getattr(ub, name)
+        def loaded():
+            return [name for name in sys.modules if name.startswith("unbribable.lab")]
+
+        if loaded():
+            raise SystemExit(f"loaded: {loaded()}")
+        from unbribable import lab
+
+        if not loaded():
+            raise SystemExit("what is loaded is not seen")
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_extras_are_asked_for_in_one_place_and_exist():

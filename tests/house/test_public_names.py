@@ -6,6 +6,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
+from unbribable import lab
 from unbribable.practice.plan import Settings
 
 OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit"]
@@ -96,6 +97,13 @@ def test_all_is_sorted_and_names_only_what_exists():
 
 def test_all_names_everything_that_is_promised():
     assert {*SIGNATURES, *FIELDS, "Player"} <= set(ub.__all__)
+
+
+def test_the_lab_has_its_own_names():
+    assert lab.__all__ == ["Environment", "Record", "rivals", "simulate"]
+    assert all(hasattr(lab, name) for name in lab.__all__)
+    assert not {*lab.__all__} & {*dir(ub)}
+    assert parameters(lab.simulate) == (["player", "environment", "T", "seed"], ["opening", "on_round"])
 
 
 def test_a_star_import_brings_exactly_all():

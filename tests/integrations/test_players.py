@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.integrations import botorch_players, optuna_players
-from unbribable.integrations.optuna_players import OptunaTPE
-from unbribable.integrations.study_player import StudyPlayer
+from unbribable.lab.rivals import botorch_players, optuna_players
+from unbribable.lab.rivals.optuna_players import OptunaTPE
+from unbribable.lab.rivals.study_player import StudyPlayer
 
 X = np.linspace(0.0, 1.0, 30)[:, None]
 KNOWN = ub.Assumptions(ub.Matern(2.5, 0.2), B=2.0, B0=1.0, noise_std=0.1, lam=0.01)

@@ -12,7 +12,7 @@ from games import Game, law, liars, random_corruption, random_function
 from unbribable.decision.best import best
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
-from unbribable.theory.regret_bounds import elimination_time
+from unbribable.lab.theorems.regret_bounds import elimination_time
 from unbribable.theory.tails import tail_paper
 
 X = np.linspace(0.0, 1.0, 12)[:, None]

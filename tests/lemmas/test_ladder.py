@@ -17,8 +17,8 @@ import pytest
 import unbribable as ub
 from games import is_too_often, leaves, random_function
 from told import reading_of
+from unbribable.lab.theorems.regret_bounds import theorem_ladder
 from unbribable.theory.budgets import ladder_budget, ladder_level
-from unbribable.theory.regret_bounds import theorem_ladder
 
 X = np.linspace(0.0, 1.0, 14)[:, None]
 KERNEL = ub.SquaredExponential(0.25)

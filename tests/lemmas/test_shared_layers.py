@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from games import Game, law, liars, random_function
+from unbribable.lab.theorems.regret_bounds import theorem_10
 from unbribable.theory.budgets import layer_budgets, number_of_layers, robust_layer
-from unbribable.theory.regret_bounds import theorem_10
 from unbribable.theory.widths import shift_exact, shifts_exact
 
 X = np.linspace(0.0, 1.0, 12)[:, None]

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unbribable.runs.play import play
-from unbribable.runs.spec import load_spec
+from unbribable.lab.runs.play import play
+from unbribable.lab.runs.spec import load_spec
 
 P4 = Path(__file__).parents[2] / "experiments" / "leaderboard" / "p4.toml"
 N_SEEDS = 8

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from unbribable.runs.record import Record
-from unbribable.runs.simulate import is_promised
+from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.simulate import is_promised
 from unbribable.theory.budgets import Budget
 
 

@@ -4,8 +4,8 @@ import pytest
 from scipy.stats import binomtest
 
 from report.hand_made import record, write
-from unbribable.report.numbers import coverages, detections, share
-from unbribable.report.outcomes import load
+from unbribable.lab.report.numbers import coverages, detections, share
+from unbribable.lab.report.outcomes import load
 
 FAST_SLOW = {
     "algorithm": "Fast-Slow",

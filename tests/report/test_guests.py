@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from report.hand_made import record, write
-from unbribable.report import report
+from unbribable.lab.report import report
 
 pytest.importorskip("matplotlib")
 

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from report.hand_made import record, write
 from unbribable.cli.main import app
-from unbribable.report import numbers, price
-from unbribable.report.board_page import leaderboard, price_and_protection
-from unbribable.report.leaderboard import beats, boards, slope
+from unbribable.lab.report import numbers, price
+from unbribable.lab.report.board_page import leaderboard, price_and_protection
+from unbribable.lab.report.leaderboard import beats, boards, slope
 
 
 def games(label, kind, finals, adversary="liar", C=1.0, told=(), T=4, **words):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from report.hand_made import record, write
-from unbribable.report.numbers import answers, over_rounds, paired, scalings, slope, spread
-from unbribable.report.outcomes import load
+from unbribable.lab.report.numbers import answers, over_rounds, paired, scalings, slope, spread
+from unbribable.lab.report.outcomes import load
 
 
 def test_a_curve_is_mean_error_median_and_range_over_seeds(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from report.hand_made import record, write
-from unbribable.report.outcomes import load, reduced, thinned
+from unbribable.lab.report.outcomes import load, reduced, thinned
 
 
 @pytest.mark.parametrize("T", [1, 2, 399, 400, 401, 20_000])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from report.hand_made import record
-from unbribable.report.posterior import PosteriorPanel, figure_1, local_maximiser, panel_of
-from unbribable.world.objectives import Objective
+from unbribable.lab.report.posterior import PosteriorPanel, figure_1, local_maximiser, panel_of
+from unbribable.lab.world.objectives import Objective
 
 
 def a_record():
@@ -28,7 +28,7 @@ def test_a_panel_holds_the_first_readings_in_the_order_of_the_line(monkeypatch):
     belief = SimpleNamespace(mu=f + 1.0, width=np.ones(3))
     player = SimpleNamespace(instances={"fast": None, "all": belief})
     replay = player, Objective("hill", X, f)
-    monkeypatch.setattr("unbribable.report.posterior.replayed", lambda *_: replay)
+    monkeypatch.setattr("unbribable.lab.report.posterior.replayed", lambda *_: replay)
     panel = panel_of(a_record(), GAME, t=2)
     assert panel.x.tolist() == [0.0, 0.5, 1.0]
     assert panel.f.tolist() == [1.0, 2.0, 3.0]

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import pytest
 
-from unbribable.report import report
-from unbribable.report.figures import folded, instance_panels, longest, posterior_figures
-from unbribable.report.outcomes import load, runs_of
-from unbribable.report.posterior import panel_of
-from unbribable.report.table import Table
-from unbribable.runs.record import Record
-from unbribable.runs.spec import read_spec
-from unbribable.runs.sweep import sweep
+from unbribable.lab.report import report
+from unbribable.lab.report.figures import folded, instance_panels, longest, posterior_figures
+from unbribable.lab.report.outcomes import load, runs_of
+from unbribable.lab.report.posterior import panel_of
+from unbribable.lab.report.table import Table
+from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.spec import read_spec
+from unbribable.lab.runs.sweep import sweep
 
 SPEC = {
     "name": "small",
@@ -168,7 +168,7 @@ def test_panels_that_show_the_same_are_one(made):
 @pytest.mark.long
 def test_out_and_baseline_are_the_callers_choice(made, tmp_path, monkeypatch):
     directory = made[0]
-    monkeypatch.setattr("unbribable.report.all_figures", lambda *_: iter(()))  # the tables will do
+    monkeypatch.setattr("unbribable.lab.report.all_figures", lambda *_: iter(()))  # the tables will do
     data = report(directory, tmp_path / "here", baseline="Robust")
     assert (tmp_path / "here" / "report.md").is_file()
     assert data["baseline"] == "Robust"
@@ -279,7 +279,7 @@ def test_a_record_that_does_not_replay_costs_its_panel_alone(made, tmp_path):
 def test_failures_that_are_over_are_not_counted(made, tmp_path, monkeypatch):
     directory = tmp_path / "sweep"
     shutil.copytree(made[0], directory)
-    monkeypatch.setattr("unbribable.report.all_figures", lambda *_: iter(()))
+    monkeypatch.setattr("unbribable.lab.report.all_figures", lambda *_: iter(()))
     present = next(path.stem for path in (directory / "runs").iterdir() if path.stem != made[3].stem)
     for key in ("0123456789abcdef", present, made[3].stem):
         (directory / "failed" / f"{key}.json").write_text("{}")
@@ -297,8 +297,8 @@ def test_without_matplotlib_the_message_is_the_line_that_installs_it(tmp_path):
                     raise ModuleNotFoundError(f"blocked: {name}", name=name)
 
         sys.meta_path.insert(0, Blocker())
-        from unbribable.report import report
-        from unbribable.report import plots
+        from unbribable.lab.report import report
+        from unbribable.lab.report import plots
 
         for call in (lambda: report(sys.argv[1]), lambda: plots.regret({}, {})):
             try:

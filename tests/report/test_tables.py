@@ -5,9 +5,9 @@ import csv
 import pytest
 
 from report.hand_made import record, write
-from unbribable.report.outcomes import load
-from unbribable.report.table import Table
-from unbribable.report.tables import all_tables
+from unbribable.lab.report.outcomes import load
+from unbribable.lab.report.table import Table
+from unbribable.lab.report.tables import all_tables
 
 FAST_SLOW = {
     "algorithm": "Fast-Slow",

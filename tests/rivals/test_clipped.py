@@ -8,7 +8,7 @@ import pytest
 
 import unbribable as ub
 from games import is_too_often, random_function
-from unbribable.rivals import ClippedGPUCB
+from unbribable.lab.rivals import ClippedGPUCB
 
 X = np.linspace(0.0, 1.0, 15)[:, None]
 DOMAIN = ub.Grid(X)

@@ -7,11 +7,12 @@ import pytest
 
 import unbribable as ub
 from games import Design, is_too_often, random_function
-from unbribable.rivals import CWGPUCB
-from unbribable.rivals.cw_gp_ucb import growth
+from unbribable import lab
+from unbribable.lab.rivals import CWGPUCB
+from unbribable.lab.rivals.cw_gp_ucb import growth
+from unbribable.lab.world.adversaries import WidthAware
+from unbribable.lab.world.objectives import Objective
 from unbribable.theory.widths import radius, shift_exact
-from unbribable.world.adversaries import WidthAware
-from unbribable.world.objectives import Objective
 
 X = np.linspace(0.0, 1.0, 15)[:, None]
 DOMAIN = ub.Grid(X)
@@ -223,12 +224,12 @@ def failures(told: float, spent: float, n_games: int, *, asks_about: float | Non
         f = random_function(KERNEL, X, rng, 1.0)
         objective = Objective("random", X, f, 1.0, KERNEL)
         liar = WidthAware(objective, kernel=KERNEL, lam=KNOWN.lam)
-        world = ub.Environment(
+        world = lab.Environment(
             objective, noise_std=0.05, adversary=liar, C=spent, c_max=1.0, threat="strong"
         )
         words = [{}, {"rule": "before"}, {"width": "closed"}, {"noise": "paper"}][game % 4]
         player = CWGPUCB(DOMAIN, KNOWN, C=told, **words)
-        record = ub.simulate(player, world, 40, game)
+        record = lab.simulate(player, world, 40, game)
         if asks_about is None:
             failed += not record.meta["covered"]["main"]
             continue

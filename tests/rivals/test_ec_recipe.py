@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.world.adversaries import Adversary, View
+from unbribable import lab
+from unbribable.lab.world.adversaries import Adversary, View
 from world import members
 
 EPS, T = 0.05, 30
@@ -54,7 +55,7 @@ def test_its_bounds_hold_under_a_bias_in_every_reading_and_are_promised_then() -
     for seed in range(20):
         player = ub.RobustGPUCB(ub.Grid(F.X), KNOWN, C=EPS * T)
         world = members.world(Biased(), C=EPS * T, c_max=EPS, threat="strong")
-        record = ub.simulate(player, world, T, seed)
+        record = lab.simulate(player, world, T, seed)
         assert record.spent[-1] == pytest.approx(EPS * T)
         assert record.meta["promised"] == {"main": True}
         assert record.meta["covered"] == {"main": True}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from contracts.members import RIVALS
-from unbribable.runs.play import play
-from unbribable.runs.spec import read_spec
+from unbribable.lab.runs.play import play
+from unbribable.lab.runs.spec import read_spec
 
 SPEC: dict[str, Any] = {
     "name": "rivals",
@@ -23,7 +23,7 @@ SPEC: dict[str, Any] = {
 @pytest.mark.parametrize("name", RIVALS)
 def test_a_rival_is_a_kind(name: str) -> None:
     kind = RIVALS[name].kind.__name__
-    table = {"kind": f"unbribable.rivals:{kind}", **RIVALS[name].words}
+    table = {"kind": f"unbribable.lab.rivals:{kind}", **RIVALS[name].words}
     record = play(read_spec({**SPEC, "algorithms": [table]}).runs()[0].to_plain())
     assert record.meta["run"]["algorithm"] == kind
     told = record.meta["algorithm"]

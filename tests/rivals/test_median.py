@@ -3,8 +3,8 @@
 import numpy as np
 
 import unbribable as ub
-from unbribable.rivals import MedianUCB
-from unbribable.rivals.practice import practical_beta
+from unbribable.lab.rivals import MedianUCB
+from unbribable.lab.rivals.practice import practical_beta
 
 X = np.linspace(0.0, 1.0, 21)[:, None]
 KNOWN = ub.Assumptions(ub.Matern(2.5, 0.2), B=2.0, B0=1.0, noise_std=0.1, lam=0.05)

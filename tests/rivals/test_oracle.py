@@ -3,14 +3,15 @@
 import numpy as np
 
 import unbribable as ub
-from unbribable.world.adversaries import Flip
-from unbribable.world.objectives import figure_1
+from unbribable import lab
+from unbribable.lab.world.adversaries import Flip
+from unbribable.lab.world.objectives import figure_1
 
 
 class Oracle(ub.Player):
     """GP-UCB that is told the honest reading, which a world knows and a player never sees."""
 
-    def __init__(self, player: ub.GPUCB, environment: ub.Environment) -> None:
+    def __init__(self, player: ub.GPUCB, environment: lab.Environment) -> None:
         self._player, self._environment = player, environment
         self.propose, self.ask, self.recommend = player.propose, player.ask, player.recommend
         answer = environment.answer
@@ -34,9 +35,9 @@ class Oracle(ub.Player):
 def test_the_oracle_plays_the_game_without_an_adversary() -> None:
     f = figure_1(30)
     known = ub.Assumptions(f.kernel, B=f.norm, B0=f.B0, noise_std=0.1, lam=0.05)
-    clean = ub.simulate(ub.GPUCB(ub.Grid(f.X), known), ub.Environment(f, noise_std=0.1), 60, 3)
-    attacked = ub.Environment(f, noise_std=0.1, adversary=Flip(f), C=5.0, threat="strong")
-    oracle = ub.simulate(Oracle(ub.GPUCB(ub.Grid(f.X), known), attacked), attacked, 60, 3)
+    clean = lab.simulate(ub.GPUCB(ub.Grid(f.X), known), lab.Environment(f, noise_std=0.1), 60, 3)
+    attacked = lab.Environment(f, noise_std=0.1, adversary=Flip(f), C=5.0, threat="strong")
+    oracle = lab.simulate(Oracle(ub.GPUCB(ub.Grid(f.X), known), attacked), attacked, 60, 3)
     assert oracle.meta["spent"] > 1.0
     np.testing.assert_array_equal(oracle.columns["index"], clean.columns["index"])
     np.testing.assert_array_equal(oracle.cumulative_regret, clean.cumulative_regret)

@@ -9,9 +9,9 @@ import pytest
 
 import unbribable as ub
 from games import is_too_often
-from unbribable.rivals import RGPPE
-from unbribable.rivals.random_order import _tilt, random_order_shift
-from unbribable.rivals.rgp_pe import Estimate
+from unbribable.lab.rivals import RGPPE
+from unbribable.lab.rivals.random_order import _tilt, random_order_shift
+from unbribable.lab.rivals.rgp_pe import Estimate
 from unbribable.theory.widths import shift_exact
 
 X = np.linspace(0.0, 1.0, 12)[:, None]

@@ -10,13 +10,14 @@ from scipy.special import comb
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
+from unbribable import lab
+from unbribable.lab.rivals import RCGPUCB
+from unbribable.lab.rivals.practice import practical_beta
+from unbribable.lab.rivals.rcgp import _log_choices, reweighed
+from unbribable.lab.world.adversaries import Burst
+from unbribable.lab.world.objectives import random_rkhs
 from unbribable.model.posterior import Posterior
-from unbribable.rivals import RCGPUCB
-from unbribable.rivals.practice import practical_beta
-from unbribable.rivals.rcgp import _log_choices, reweighed
 from unbribable.theory.widths import shift_capped
-from unbribable.world.adversaries import Burst
-from unbribable.world.objectives import random_rkhs
 
 X = np.linspace(0.0, 1.0, 25)[:, None]
 KERNEL = ub.SquaredExponential(0.2)
@@ -273,14 +274,14 @@ def lied(seed: int, size: float, n_lies: int, T: int = 60) -> bool:
     """Whether our bounds hold in a game with this many lies about the best points."""
     f = random_rkhs(KERNEL, X, np.random.default_rng(seed), norm=2.0)
     assumed = ub.Assumptions(KERNEL, B=2.0, B0=f.B0, noise_std=0.2, lam=LAM)
-    environment = ub.Environment(
+    environment = lab.Environment(
         f,
         noise_std=0.2,
         adversary=Burst(f, radius=0.3, value=-size),
         n_lies=n_lies,
         threat="strong",
     )
-    record = ub.simulate(ours(assumed, n_lies=n_lies, T=T), environment, T, seed)
+    record = lab.simulate(ours(assumed, n_lies=n_lies, T=T), environment, T, seed)
     assert record.meta["promised"] == {"main": True}
     return bool(record.meta["covered"]["main"])
 

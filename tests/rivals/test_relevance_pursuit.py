@@ -7,9 +7,9 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
-from unbribable.rivals import RelevancePursuitUCB, relevance_pursuit
-from unbribable.rivals.practice import practical_beta
-from unbribable.rivals.relevance_pursuit import Pursuit, pursue
+from unbribable.lab.rivals import RelevancePursuitUCB, relevance_pursuit
+from unbribable.lab.rivals.practice import practical_beta
+from unbribable.lab.rivals.relevance_pursuit import Pursuit, pursue
 
 N = 32
 X = np.linspace(0.0, 1.0, N)[:, None]

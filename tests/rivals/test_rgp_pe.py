@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from games import Game, corruption, is_too_often, law, liars, random_function
-from unbribable.rivals import RGPPE
-from unbribable.rivals.rgp_pe import Estimate, Plan, design
+from unbribable.lab.rivals import RGPPE
+from unbribable.lab.rivals.rgp_pe import Estimate, Plan, design
 
 X = np.linspace(0.0, 1.0, 12)[:, None]
 DOMAIN = ub.Grid(X)

@@ -7,11 +7,11 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
+from unbribable.lab.rivals import DiagnosticsUCB, StudentTUCB
+from unbribable.lab.rivals.diagnostics import outliers
+from unbribable.lab.rivals.practice import practical_beta
+from unbribable.lab.rivals.student_t import student_t, student_t_weights
 from unbribable.model.posterior import Posterior
-from unbribable.rivals import DiagnosticsUCB, StudentTUCB
-from unbribable.rivals.diagnostics import outliers
-from unbribable.rivals.practice import practical_beta
-from unbribable.rivals.student_t import student_t, student_t_weights
 
 X = np.linspace(0.0, 1.0, 20)[:, None]
 KERNEL = ub.SquaredExponential(0.2)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unbribable.runs.record import Record
+from unbribable.lab.runs.record import Record
 
 
 def records(directory):

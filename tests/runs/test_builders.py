@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.runs.kinds import OBJECTIVE, SqrtLog, build_game, build_objective
-from unbribable.runs.places import build_candidates, build_target, read_candidates, read_target
-from unbribable.runs.play import play
-from unbribable.runs.spec import load_spec, read_spec
-from unbribable.world.objectives import Objective, figure_1
+from unbribable.lab.runs.kinds import OBJECTIVE, SqrtLog, build_game, build_objective
+from unbribable.lab.runs.places import build_candidates, build_target, read_candidates, read_target
+from unbribable.lab.runs.play import play
+from unbribable.lab.runs.spec import load_spec, read_spec
+from unbribable.lab.world.objectives import Objective, figure_1
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
 KERNEL = {"kind": "squared_exponential", "lengthscale": 0.1}

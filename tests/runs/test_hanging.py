@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from runs.sweeps import assert_same, records
-from unbribable.runs.hanging import grace, run_or_end, stuck_path
-from unbribable.runs.play import run_one
-from unbribable.runs.spec import read_spec
-from unbribable.runs.sweep import failures, sweep
+from unbribable.lab.runs.hanging import grace, run_or_end, stuck_path
+from unbribable.lab.runs.play import run_one
+from unbribable.lab.runs.spec import read_spec
+from unbribable.lab.runs.sweep import failures, sweep
 
 PLAYERS = """
 import time
@@ -78,7 +78,7 @@ def test_a_game_within_its_limit_is_played_as_ever_and_leaves_no_note(tmp_path: 
 
 WORKER = """
 import json, sys
-from unbribable.runs.hanging import run_or_end
+from unbribable.lab.runs.hanging import run_or_end
 
 run_or_end(json.loads(sys.argv[1]), sys.argv[2])
 """

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from runs.sweeps import assert_same, records
-from unbribable.report import report
-from unbribable.runs.own import importable
-from unbribable.runs.play import play
-from unbribable.runs.spec import load_spec, read_spec
-from unbribable.runs.sweep import failures, sweep
+from unbribable.lab.report import report
+from unbribable.lab.runs.own import importable
+from unbribable.lab.runs.play import play
+from unbribable.lab.runs.spec import load_spec, read_spec
+from unbribable.lab.runs.sweep import failures, sweep
 
 GUESTS = """
 import numpy as np
 import unbribable as ub
-from unbribable.world.adversaries import Adversary
-from unbribable.world.objectives import Objective
+from unbribable.lab.world.adversaries import Adversary
+from unbribable.lab.world.objectives import Objective
 from unbribable.model.kernels import Kernel
 
 
@@ -174,7 +174,7 @@ def test_a_table_may_say_itself_what_the_game_would_offer(folder):
 
 
 def test_an_adversary_is_given_the_objective_its_budget_and_a_seed_of_its_own(folder):
-    from unbribable.runs.kinds import build_game
+    from unbribable.lab.runs.kinds import build_game
 
     run = run_of(SPEC)
     with importable(run.folders):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from contracts.members import ALGORITHMS
 from games import law
-from unbribable.runs.record import FORMAT, Record
+from unbribable.lab.runs.record import FORMAT, Record
 from world.members import ADVERSARIES, GAMES, T, learner, objective, play, world
 
 every_learner = pytest.mark.parametrize("who", ALGORITHMS)
@@ -243,7 +243,7 @@ def test_what_no_game_leaves_behind_is_refused_in_a_sentence(name, tmp_path):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_a_bomb_is_refused_before_it_is_unpacked(method, tmp_path, monkeypatch):
-    monkeypatch.setattr("unbribable.runs.record.MAX_BYTES", 10_000)
+    monkeypatch.setattr("unbribable.lab.runs.record.MAX_BYTES", 10_000)
     path = tmp_path / "bomb.npz"
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("meta.npy", bytes(10_001))
@@ -280,7 +280,7 @@ def test_other_ways_of_packing_are_refused(method, tmp_path):
 
 def test_a_file_beyond_the_limit_is_not_read(tmp_path, monkeypatch):
     path = game().save(tmp_path / "game.npz")
-    monkeypatch.setattr("unbribable.runs.record.MAX_BYTES", 100)
+    monkeypatch.setattr("unbribable.lab.runs.record.MAX_BYTES", 100)
     monkeypatch.setattr("pathlib.Path.read_bytes", None)
     with pytest.raises(ValueError, match="a record must have at most 100 bytes, got"):
         Record.load(path)

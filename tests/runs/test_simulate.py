@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import law
-from unbribable.runs.simulate import is_promised, simulate
-from unbribable.runs.streams import STREAMS, generator, stream
-from unbribable.theory.budgets import Budget
-from unbribable.world.adversaries import (
+from unbribable.lab.runs.simulate import is_promised, simulate
+from unbribable.lab.runs.streams import STREAMS, generator, stream
+from unbribable.lab.world.adversaries import (
     AggressiveSubtraction,
     Flip,
     InstanceTargeting,
     NoAdversary,
     RandomLies,
 )
-from unbribable.world.environment import Environment
-from unbribable.world.objectives import Objective
+from unbribable.lab.world.environment import Environment
+from unbribable.lab.world.objectives import Objective
+from unbribable.theory.budgets import Budget
 from world.members import (
     ADVERSARIES,
     GAMES,

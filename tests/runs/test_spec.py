@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from unbribable.decision.options import Options
-from unbribable.runs.experiment import key_of
-from unbribable.runs.kinds import ADVERSARY, PLAYER
-from unbribable.runs.roles import Role
-from unbribable.runs.spec import load_spec, read_spec
-from unbribable.world import adversaries
+from unbribable.lab.runs.experiment import key_of
+from unbribable.lab.runs.kinds import ADVERSARY, PLAYER
+from unbribable.lab.runs.roles import Role
+from unbribable.lab.runs.spec import load_spec, read_spec
+from unbribable.lab.world import adversaries
 
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "experiments").rglob("*.toml"))
 

@@ -14,10 +14,10 @@ import distributed
 import pytest
 
 from runs.sweeps import assert_same, records
-from unbribable.runs import cluster, play
-from unbribable.runs.record import Record
-from unbribable.runs.spec import read_spec
-from unbribable.runs.sweep import Tally, failures, sweep
+from unbribable.lab.runs import cluster, play
+from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.spec import read_spec
+from unbribable.lab.runs.sweep import Tally, failures, sweep
 
 
 def spec(n_seeds=3, **changes):
@@ -115,7 +115,7 @@ def test_a_record_that_may_not_be_read_is_not_played_over(tmp_path, monkeypatch)
     def forbidden(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("unbribable.runs.sweep.Record.load", forbidden)
+    monkeypatch.setattr("unbribable.lab.runs.sweep.Record.load", forbidden)
     before = {path: path.read_bytes() for path in (tmp_path / "runs").iterdir()}
     with pytest.raises(PermissionError, match=r"\.npz"):
         sweep(spec(1), tmp_path, serial=True)
@@ -196,7 +196,7 @@ def test_a_failure_is_forgotten_once_the_run_succeeds(tmp_path, monkeypatch):
         raise RuntimeError("out of luck")
 
     with monkeypatch.context() as patch:
-        patch.setattr("unbribable.runs.sweep.run_one", fails)
+        patch.setattr("unbribable.lab.runs.sweep.run_one", fails)
         tally = sweep(spec(1), tmp_path, serial=True)
     assert len(tally.failed) == len(failures(tmp_path)) == 4
     assert sweep(spec(1), tmp_path, serial=True).done == 4
@@ -204,7 +204,7 @@ def test_a_failure_is_forgotten_once_the_run_succeeds(tmp_path, monkeypatch):
 
 
 def test_a_record_that_the_driver_cannot_see_counts_as_failed(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbribable.runs.sweep.run_one", lambda run, out: run["key"])
+    monkeypatch.setattr("unbribable.lab.runs.sweep.run_one", lambda run, out: run["key"])
     tally = sweep(spec(1), tmp_path, serial=True)
     assert len(tally.failed) == 4
     assert "must write into the driver's directory" in failures(tmp_path)[0]["traceback"]

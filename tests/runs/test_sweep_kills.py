@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from runs.sweeps import assert_same, records
-from unbribable.runs.spec import load_spec
-from unbribable.runs.sweep import sweep
+from unbribable.lab.runs.spec import load_spec
+from unbribable.lab.runs.sweep import sweep
 
 SPEC = """
 name = "kills"
@@ -56,7 +56,12 @@ def spec(tmp_path):
 def start(spec, out, *options):
     command = [sys.executable, "-m", "unbribable", "sweep", str(spec), "--out", str(out), *options]
     return subprocess.Popen(
-        command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the background ignores it
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 

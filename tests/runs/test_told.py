@@ -9,13 +9,13 @@ import pytest
 import unbribable as ub
 from contracts.members import RIVALS
 from unbribable.cli.run import seeds_of
-from unbribable.runs.kinds import build_game
-from unbribable.runs.places import opened
-from unbribable.runs.play import play
-from unbribable.runs.replay import replayed
-from unbribable.runs.simulate import simulate
-from unbribable.runs.spec import read_spec
-from unbribable.runs.sweep import failures, sweep
+from unbribable.lab.runs.kinds import build_game
+from unbribable.lab.runs.places import opened
+from unbribable.lab.runs.play import play
+from unbribable.lab.runs.replay import replayed
+from unbribable.lab.runs.simulate import simulate
+from unbribable.lab.runs.spec import read_spec
+from unbribable.lab.runs.sweep import failures, sweep
 from world import members
 
 SPEC: dict[str, Any] = {
@@ -144,7 +144,9 @@ def test_a_cap_in_words_is_the_same_where_lies_are_counted() -> None:
 
 
 def test_a_rival_may_be_named_by_its_class_alone() -> None:
-    words, path = ({"kind": kind, "rule": "before"} for kind in ("CWGPUCB", "unbribable.rivals:CWGPUCB"))
+    words, path = (
+        {"kind": kind, "rule": "before"} for kind in ("CWGPUCB", "unbribable.lab.rivals:CWGPUCB")
+    )
     assert runs(algorithms=[words])[0].key == runs(algorithms=[path])[0].key
     with pytest.raises(ValueError, match="'CWGPUCB'"):
         runs(algorithms=[{"kind": "CW"}])

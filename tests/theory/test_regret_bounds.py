@@ -7,8 +7,7 @@ import pytest
 
 import unbribable as ub
 from games import Game, liars, random_function
-from unbribable.theory.budgets import layer_delta, number_of_layers, robust_layer
-from unbribable.theory.regret_bounds import (
+from unbribable.lab.theorems.regret_bounds import (
     elimination_time,
     simple_regret_horizon,
     theorem_5,
@@ -18,6 +17,7 @@ from unbribable.theory.regret_bounds import (
     theorem_ladder,
     theorem_quorum,
 )
+from unbribable.theory.budgets import layer_delta, number_of_layers, robust_layer
 
 B, B0, NOISE_STD, DELTA = 1.5, 0.8, 0.2, 0.1
 KNOWN = ub.Assumptions(ub.Linear(1.0), B=B, B0=B0, noise_std=NOISE_STD, delta=DELTA)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from unbribable.runs.simulate import simulate
-from unbribable.web.game import EPS, LABELS, NOISE_STD, Tables, players, two_peaks
-from unbribable.web.liars import PRESETS
-from unbribable.web.moves import Setting, moves_of
-from unbribable.world.environment import Environment
+from unbribable.lab.game.game import EPS, LABELS, NOISE_STD, Tables, players, two_peaks
+from unbribable.lab.game.liars import PRESETS
+from unbribable.lab.game.moves import Setting, moves_of
+from unbribable.lab.runs.simulate import simulate
+from unbribable.lab.world.environment import Environment
 from web.pages import client
 
 

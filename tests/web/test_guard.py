@@ -10,8 +10,8 @@ import pytest
 
 import unbribable.web
 from unbribable import drawing
+from unbribable.lab.game.game import Tables
 from unbribable.web.app import page
-from unbribable.web.game import Tables
 from unbribable.web.guard import MAX_AT_ONCE
 from web.pages import HOST, TOKEN, client
 

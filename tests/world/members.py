@@ -14,12 +14,12 @@ import numpy as np
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from unbribable.decision.algorithm import Algorithm
-from unbribable.runs.record import Record
-from unbribable.runs.simulate import simulate
-from unbribable.world import adversaries as liars
-from unbribable.world.adversaries import Adversary, Observation, View
-from unbribable.world.environment import Environment
-from unbribable.world.objectives import Objective, kernel_sum
+from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.simulate import simulate
+from unbribable.lab.world import adversaries as liars
+from unbribable.lab.world.adversaries import Adversary, Observation, View
+from unbribable.lab.world.environment import Environment
+from unbribable.lab.world.objectives import Objective, kernel_sum
 
 # --- a small world ----------------------------------------------------------------------------------
 

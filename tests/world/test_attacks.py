@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from games import law
-from unbribable.world import adversaries as liars
-from unbribable.world.adversaries import Observation
-from unbribable.world.named_functions import TEST_FUNCTIONS
-from unbribable.world.objectives import Objective
+from unbribable import lab
+from unbribable.lab.world import adversaries as liars
+from unbribable.lab.world.adversaries import Observation
+from unbribable.lab.world.named_functions import TEST_FUNCTIONS
+from unbribable.lab.world.objectives import Objective
 from world.members import KERNEL, LAM, NOISE_STD, far_half, objective, play, view_of, world
 
 f = objective(21)
@@ -445,7 +446,7 @@ def test_later_begins_where_the_players_own_bounds_first_rule_somebody_out(threa
             return super().commit(view, rng)
 
     attack = Watched(liars.RandomLies(std=0.0, mean=-0.3))
-    record = ub.simulate(player, world(attack, f=f, C=4.0, threat=threat), 60, 0)
+    record = lab.simulate(player, world(attack, f=f, C=4.0, threat=threat), 60, 0)
     first = is_out.index(True)
     assert 3 < first < 50
     assert not record.columns["c"][:first].any()
@@ -454,9 +455,9 @@ def test_later_begins_where_the_players_own_bounds_first_rule_somebody_out(threa
 
 def test_later_waits_for_its_round_where_nothing_is_claimed_and_begins_anew_with_the_game():
     known = ub.Assumptions(KERNEL, B=1.0, B0=1.0, noise_std=NOISE_STD)
-    player = ub.rivals.RandomSearch(ub.Grid(f.X), known, seed=0)
+    player = lab.rivals.RandomSearch(ub.Grid(f.X), known, seed=0)
     environment = world(liars.Later(liars.RandomLies(std=0.0, mean=-0.3), start=7), f=f, C=40.0)
     for _ in range(2):
-        record = ub.simulate(player, environment, 12, 0)
+        record = lab.simulate(player, environment, 12, 0)
         assert record.columns["c"].nonzero()[0].tolist() == list(range(6, 12))
-        player = ub.rivals.RandomSearch(ub.Grid(f.X), known, seed=0)
+        player = lab.rivals.RandomSearch(ub.Grid(f.X), known, seed=0)

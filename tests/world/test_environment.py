@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from unbribable.world.adversaries import Adversary, Flip
-from unbribable.world.environment import Environment
+from unbribable.lab.world.adversaries import Adversary, Flip
+from unbribable.lab.world.environment import Environment
 from world.members import NOISE_STD, objective, world
 
 f = objective()

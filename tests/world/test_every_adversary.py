@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from contracts.members import ALGORITHMS
 from games import law
-from unbribable.world import adversaries as package
-from unbribable.world.adversaries import Adversary
-from unbribable.world.environment import Environment
+from unbribable.lab.world import adversaries as package
+from unbribable.lab.world.adversaries import Adversary
+from unbribable.lab.world.environment import Environment
 from world.members import (
     ADVERSARIES,
     GAMES,

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import RIVALS
 from games import law
-from unbribable.report.outcomes import cell_of, reduced
-from unbribable.runs.simulate import simulate
-from unbribable.world.adversaries import Burst, FoundDecoy, Observation, TopK, WidthAware
-from unbribable.world.environment import Environment
-from unbribable.world.ledger import CountLedger
+from unbribable import lab
+from unbribable.lab.report.outcomes import cell_of, reduced
+from unbribable.lab.runs.simulate import simulate
+from unbribable.lab.world.adversaries import Burst, FoundDecoy, Observation, TopK, WidthAware
+from unbribable.lab.world.environment import Environment
+from unbribable.lab.world.ledger import CountLedger
 from world.members import (
     ADVERSARIES,
     GAMES,
@@ -190,8 +191,8 @@ def test_rivals_that_were_told_of_two_lies_keep_their_promise_for_two(name, n_li
 
 @pytest.mark.parametrize(("threat", "is_promised"), [("weak", True), ("strong", False)])
 def test_who_is_safe_from_weak_adversaries_promises_nothing_against_a_strong_one(threat, is_promised):
-    player = ub.rivals.RGPPE(ub.Grid(f.X), assumptions(f), C=2.0, order="random", seed=0)
-    strong = ub.rivals.RGPPE(ub.Grid(f.X), assumptions(f), C=2.0)
+    player = lab.rivals.RGPPE(ub.Grid(f.X), assumptions(f), C=2.0, order="random", seed=0)
+    strong = lab.rivals.RGPPE(ub.Grid(f.X), assumptions(f), C=2.0)
     for each, expected in ((player, is_promised), (strong, True)):
         game = Environment(
             f, noise_std=NOISE_STD, adversary=TopK(f, K=2), C=2.0, threat=threat, c_max=1.0

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.world.adversaries import HideAndDecoy, JustEnough, Observation
-from unbribable.world.environment import Environment
-from unbribable.world.objectives import Objective
+from unbribable import lab
+from unbribable.lab.world.adversaries import HideAndDecoy, JustEnough, Observation
+from unbribable.lab.world.environment import Environment
+from unbribable.lab.world.objectives import Objective
 from world.members import KERNEL, objective, view_of
 
 f = objective()
@@ -60,7 +61,7 @@ def test_it_carries_gp_ucb_away_for_less_than_hiding_the_maximiser_costs() -> No
     hide = HideAndDecoy(f, radius=RADIUS, low=-1.0, high=-1e6)
     for name, liar in {"hide": hide, "just enough": attack(noise_std=0.02)}.items():
         world = Environment(f, noise_std=0.02, adversary=liar, C=100.0, threat="strong")
-        record = ub.simulate(learner(noise_std=0.02), world, 300, 0)
+        record = lab.simulate(learner(noise_std=0.02), world, 300, 0)
         spent[name] = record.spent[-1]
         last[name] = record.instant_regret[-100:].min()
     assert min(last.values()) > 0.3

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from games import law
-from unbribable.world.ledger import Ledger
+from unbribable.lab.world.ledger import Ledger
 
 lies = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=4).map(np.array)
 rounds = st.lists(lies, max_size=30)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.world.adversaries import ZeroOut
-from unbribable.world.environment import Environment
-from unbribable.world.objectives import lower_bound_pair
+from unbribable.lab.world.adversaries import ZeroOut
+from unbribable.lab.world.environment import Environment
+from unbribable.lab.world.objectives import lower_bound_pair
 from world.members import play
 
 KERNEL = ub.SquaredExponential(0.18)

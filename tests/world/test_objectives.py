@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 
 import unbribable as ub
 from games import law
-from unbribable.world.named_functions import TEST_FUNCTIONS
-from unbribable.world.objectives import (
+from unbribable.lab.world.named_functions import TEST_FUNCTIONS
+from unbribable.lab.world.objectives import (
     Objective,
     figure_1,
     gp_draw,

@@ -8,7 +8,7 @@ import pytest
 
 from contracts.members import ALGORITHMS
 from unbribable.decision.draws import Seed
-from unbribable.world.adversaries import Flip, View
+from unbribable.lab.world.adversaries import Flip, View
 from world.members import Spy, T, learner, objective, play, world
 
 every_learner = pytest.mark.parametrize("who", ALGORITHMS)

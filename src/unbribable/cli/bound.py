@@ -8,20 +8,9 @@ from typing import Any
 
 from unbribable.cli.show import table
 from unbribable.decision.policies.ladder import UNIT
-from unbribable.model import checks
-from unbribable.model.checks import Floats
-from unbribable.model.kernels import Kernel
-from unbribable.runs.kinds import KERNEL
-from unbribable.runs.places import build_candidates, read_candidates
-from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.budgets import (
-    fast_slow_budgets,
-    fast_slow_probabilities,
-    layer_budgets,
-    layer_probabilities,
-)
-from unbribable.theory.information_gain import MaxInformationGain
-from unbribable.theory.regret_bounds import (
+from unbribable.lab.runs.kinds import KERNEL
+from unbribable.lab.runs.places import build_candidates, read_candidates
+from unbribable.lab.theorems.regret_bounds import (
     elimination_time,
     simple_regret_horizon,
     theorem_5,
@@ -31,6 +20,17 @@ from unbribable.theory.regret_bounds import (
     theorem_ladder,
     theorem_quorum,
 )
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+from unbribable.model.kernels import Kernel
+from unbribable.theory.assumptions import Assumptions
+from unbribable.theory.budgets import (
+    fast_slow_budgets,
+    fast_slow_probabilities,
+    layer_budgets,
+    layer_probabilities,
+)
+from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.theory.widths import radius
 
 MAX_GIB = 4.0

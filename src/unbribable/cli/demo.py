@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.runs.experiment import Run
-from unbribable.runs.kinds import build_game
-from unbribable.runs.play import play
-from unbribable.runs.record import Record
-from unbribable.runs.spec import read_spec
+from unbribable.lab.runs.experiment import Run
+from unbribable.lab.runs.kinds import build_game
+from unbribable.lab.runs.play import play
+from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.spec import read_spec
 
 RADIUS = 0.12
 N_LAST = 10
@@ -80,7 +80,7 @@ def play_demo(
 
 def draw(shown: dict[str, tuple[Run, Record]], out: Path) -> list[Path]:
     """The three panels after fifty rounds of the first seed, as PNG and SVG."""
-    from unbribable.report.posterior import figure_1, panel_of
+    from unbribable.lab.report.posterior import figure_1, panel_of
 
     panels = {}
     for label, (run, record) in shown.items():

@@ -15,7 +15,7 @@ from unbribable.cli.show import progress_bar, say, sheet, table
 from unbribable.cli.study_files import app as study
 
 if TYPE_CHECKING:
-    from unbribable.runs.sweep import Tally
+    from unbribable.lab.runs.sweep import Tally
 
 app = typer.Typer(
     add_completion=False,
@@ -113,7 +113,7 @@ def run(
       unbribable run experiments/figure1.toml --algorithm GP-UCB --seed 3
     """
     from unbribable.cli.run import run_from_flags, run_from_spec, summary
-    from unbribable.runs.play import play
+    from unbribable.lab.runs.play import play
 
     wanted = {
         "algorithm": algorithm, "adversary": adversary, "objective": objective,
@@ -174,8 +174,8 @@ def sweep(
     Exit code: 0 all runs are done, 1 some failed, 2 wrong usage, 130 interrupted.
     """
     from unbribable.cli.run import seeds_of
-    from unbribable.runs.spec import load_spec
-    from unbribable.runs.sweep import sweep as play_all
+    from unbribable.lab.runs.spec import load_spec
+    from unbribable.lab.runs.sweep import sweep as play_all
 
     with usage():
         plan = load_spec(spec, profile, None if seeds is None else seeds_of(seeds))
@@ -228,7 +228,7 @@ def report(
       unbribable report results/figure1
       unbribable report results/smooth --baseline "RobustGPUCB (paper)" --json
     """
-    from unbribable.report import report as write_report
+    from unbribable.lab.report import report as write_report
 
     with usage():
         data = write_report(directory, out, baseline)
@@ -250,7 +250,7 @@ def leaderboard(
       unbribable sweep experiments/leaderboard/p4.toml --profile quick --out results/p4
       unbribable leaderboard results/p4 --out leaderboard.md
     """
-    from unbribable.report.board_page import leaderboard as write_page
+    from unbribable.lab.report.board_page import leaderboard as write_page
 
     with usage():
         data = write_page(directories, out)

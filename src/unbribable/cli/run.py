@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.lab.runs.experiment import Run
+from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.spec import load_spec, read_spec
 from unbribable.model import checks
-from unbribable.runs.experiment import Run
-from unbribable.runs.record import Record
-from unbribable.runs.spec import load_spec, read_spec
 
 _SECTIONS = ("objective", "assumptions", "algorithm", "adversary")
 

@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from unbribable.lab.game.game import Tables
+from unbribable.lab.game.moves import moves_of, setting_of
 from unbribable.web.audits import MAX_BYTES, Audits, columns
-from unbribable.web.game import Tables
 from unbribable.web.guard import AUDITED, Data, Guard, RefusedError, refusal
-from unbribable.web.moves import moves_of, setting_of
 from unbribable.web.source import Source
 from unbribable.web.watch import Watch
 

@@ -1,0 +1,1 @@
+"""A visitor as the liar, moves in, the players' boards out; the page shows it."""

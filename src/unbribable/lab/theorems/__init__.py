@@ -1,0 +1,1 @@
+"""Assumptions and a horizon in, what the theorems promise before the first reading out."""
