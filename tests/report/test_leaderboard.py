@@ -222,12 +222,38 @@ def test_the_page_says_how_regret_grows_under_the_worst_attack_and_how_seeds_dif
     assert told["s/round"] == "0.01"
 
 
-def test_numbers_of_one_mark_stand_together_and_those_of_neighbours_in_another_corner():
-    def place(price_, protection):
-        return price.Place(price_, protection, 0.0, "black", "no promise for attacks")
+def place(price_, protection, error=0.0):
+    return price.Place(price_, protection, error, "black", "no promise for attacks")
 
-    points = {"a": place(1.0, 1.0), "b": place(1.0, 1.0), "c": place(1.06, 1.04), "far": place(9.0, 9.0)}
-    found = price._numbered(points, {"a": 1, "b": 2, "c": 3, "far": 4})
-    assert [(text, label) for text, label, _ in found] == [("1, 2", "a"), ("3", "c"), ("4", "far")]
-    corners = [corner for _, _, corner in found]
-    assert corners[0] != corners[2] == price._CORNERS[0]  # right above it stands the mark of c
+
+def test_names_of_one_mark_stand_together_a_line_each():
+    points = {"a": place(1.0, 1.0), "b": place(1.0, 1.0), "far": place(9.0, 9.0)}
+    assert [(name.text, name.label) for name in price.named(points)] == [("a\nb", "a"), ("far", "far")]
+
+
+def test_names_cover_neither_each_other_nor_marks_and_stay_in_the_panel():
+    rng = np.random.default_rng(0)
+    ranks = rng.permutation(18) * 18 + rng.permutation(18)  # one in each row and column, no two alike
+    points = {
+        f"a player, {k}": place(1.3 ** (rank // 18), 1.2 ** (rank % 18), 0.2)
+        for k, rank in enumerate(ranks)
+    }
+    at = price._on_paper(points)
+    found = price.named(points)
+    assert len(found) == 18
+    frames = [
+        price._frame(at[name.label] + (name.x, name.y), (price._LETTER * len(name.text), price._LINE))
+        for name in found
+    ]
+    marks = [price._frame(where, (price._MARK, price._MARK)) for where in at.values()]
+    assert all(price._overlap(frame, mark) < 1.0 for frame in frames for mark in marks)
+    pairs = [(one, other) for k, one in enumerate(frames) for other in frames[:k]]
+    assert all(price._overlap(one, other) < 1.0 for one, other in pairs)
+    assert all(price._outside(frame) < 1.0 for frame in frames)
+
+
+def test_a_name_that_had_to_go_far_has_a_line_to_its_mark():
+    crowd = {f"number {k}": place(1.0 + 0.2 * (k % 5), 1.0 + 0.2 * (k // 5)) for k in range(25)}
+    alone = {"one": place(1.0, 1.0), "other": place(9.0, 9.0)}
+    assert not any(name.is_far for name in price.named(alone))
+    assert any(name.is_far for name in price.named({**crowd, "corner": place(1e3, 1e3)}))
