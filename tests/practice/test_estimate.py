@@ -6,9 +6,9 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import random_function
-from unbribable.decision import estimate as module
-from unbribable.decision.estimate import Estimate
 from unbribable.decision.units import Units
+from unbribable.practice import estimate as module
+from unbribable.practice.estimate import Estimate
 
 X = np.linspace(0.0, 1.0, 14)[:, None]
 KERNEL = ub.Matern(2.5, 0.4)
