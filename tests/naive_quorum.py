@@ -472,3 +472,37 @@ class LeftOut:
             return None
         upper, lower = max(one[0][x] for one in found), min(one[1][x] for one in found)
         return max(lower, -s.B0), min(upper, s.B0)
+
+    def better(self, rec: int, k: int, ignored: tuple[int, ...] = ()) -> float | None:
+        """By how much f can be higher at a candidate than at rec, with at most k lies."""
+        s, n = self.setting, len(self.setting.K)
+        if k >= self.n:
+            return 2 * s.B0
+        most = None
+        for S in combinations(range(self.n), k):
+            bounds = self.without(S, ignored) if set(ignored) <= set(S) else None
+            if bounds is None:
+                continue
+            upper, lower = np.minimum(bounds[0], s.B0), np.maximum(bounds[1], -s.B0)
+            if lower[rec] > upper[rec] + s.tolerance:
+                continue
+            rest = self.rest(S)
+            for x in range(n):
+                found = min(rest.difference(x, rec), upper[x] - lower[rec])
+                most = max(found, 0.0 if most is None else most)
+        return most
+
+    def difference(self, x: int, rec: int) -> float:
+        """f(x) - f(rec) at most, if no reading is a lie; f is a vector here, and l is x - rec."""
+        s, found = self.setting, []
+        toward = np.eye(len(s.K))[x] - np.eye(len(s.K))[rec]
+        for eta in s.etas:
+            rows = np.eye(len(s.K))[self.index]
+            inverse = np.linalg.inv(rows @ s.K @ rows.T + eta * np.diag(np.square(self.quality)))
+            gain = s.K @ rows.T @ inverse
+            mean, cov = gain @ np.array(self.y), s.K - gain @ rows @ s.K
+            q = float(np.array(self.y) @ inverse @ np.array(self.y))
+            radius2 = s.B**2 + self.limit / eta - q * (1 - DRIFT)
+            var = toward @ cov @ toward + DRIFT * (s.K[x, x] + s.K[rec, rec])
+            found.append(float(toward @ mean) + math.sqrt(max(radius2, 0.0) * max(var, 0.0)))
+        return min(found)

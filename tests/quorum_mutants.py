@@ -11,6 +11,7 @@ import numpy as np
 from quorum_world import X
 from unbribable.decision.policies.quorum import Quorum
 from unbribable.decision.proven import counted
+from unbribable.decision.proven.better import Better
 from unbribable.decision.proven.counted import Repair, Spoilt
 from unbribable.decision.proven.left_out import LeftOut
 
@@ -105,6 +106,12 @@ def left_out_one_fewer() -> list[Any]:
     return [patch.object(LeftOut, "interval", lambda self, u, k: interval(self, u, max(k - 1, 0)))]
 
 
+def left_out_one_fewer_of_a_difference() -> list[Any]:
+    """The same where points are compared."""
+    most = Better.most
+    return [patch.object(Better, "most", lambda self, k: most(self, max(k - 1, 0)))]
+
+
 def found_at_no_cost_in_all() -> list[Any]:
     """A found lie is set to the middle in the posterior of all, as if it were known to be there."""
     return [
@@ -161,6 +168,9 @@ MUTANTS: dict[str, Mutant] = {
     "caps of the wrong side": Mutant(caps_of_the_wrong_side, ("in_many_hands", "hider"), n_lies=1),
     "one fewer of the clean hands": Mutant(one_fewer_of_the_clean_hands, ("mixed", "forecaster")),
     "left out one fewer": Mutant(left_out_one_fewer, ("gross", "in_many_hands", "hider")),
+    "left out one fewer of a difference": Mutant(
+        left_out_one_fewer_of_a_difference, ("gross", "in_many_hands", "hider")
+    ),
     "found at no cost in all": Mutant(found_at_no_cost_in_all, ("just_found", "huge_burst"), n_lies=1),
     "hidden at no cost in all": Mutant(
         hidden_at_no_cost_in_all, ("quiet_high", "in_one_hand"), n_lies=1

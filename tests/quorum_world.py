@@ -20,6 +20,7 @@ import unbribable as ub
 from games import random_function
 from unbribable.decision import instance, intervals
 from unbribable.decision.proven import counted, energy, left_out
+from unbribable.decision.proven.better import Better
 from unbribable.decision.recommend import left_out as left_out_of
 from unbribable.theory.widths import Proportional
 
@@ -185,6 +186,9 @@ class Game:
                 found = outside.interval(X[x], k)
                 if found is None or not found[0] - TOLERANCE <= f[x] <= found[1] + TOLERANCE:
                     wrong.append(f"without {k}")
+                most = Better(outside, X, x).most(k) if x % 4 == 0 else math.inf
+                if most is None or f.max() - f[x] > most + TOLERANCE:
+                    wrong.append(f"better without {k}")
         best = self.quorum.recommend()
         if best.lower is None or not best.lower - TOLERANCE <= f[best.index] <= best.upper + TOLERANCE:
             wrong.append("recommended")

@@ -21,9 +21,9 @@ are put into fewer groups, by any rule, and k groups are left out: that covers e
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 
 import numpy as np
@@ -54,7 +54,7 @@ N_READINGS = 2000
 
 
 @dataclass(frozen=True, eq=False)
-class _Form:
+class Form:
     """All readings at one fictitious noise."""
 
     eta: float
@@ -95,10 +95,10 @@ class LeftOut:
         energy_delta: float,
         level_delta: float,
     ) -> None:
-        self._points = points
+        self.points = points
         self._y = y
         self._quality = quality
-        self._assumptions = assumptions
+        self.assumptions = assumptions
         self.n = len(y)
         self.B0 = assumptions.B0
         self._energy = noise_energy(assumptions.noise_std, int(number.max()), energy_delta)
@@ -110,9 +110,9 @@ class LeftOut:
 
     def is_same(self, other: "LeftOut") -> bool:
         """Whether the other one holds the same readings, and assumes the same."""
-        rows = ("_points", "_y", "_quality", "_levels")
+        rows = ("points", "_y", "_quality", "_levels")
         are_same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in rows)
-        return are_same and (self._assumptions, self._energy) == (other._assumptions, other._energy)
+        return are_same and (self.assumptions, self._energy) == (other.assumptions, other._energy)
 
     def certain(self, k: int) -> tuple[int, ...] | None:
         """The readings that are lies if at most k are, by their place; None: there must be more than k.
@@ -126,20 +126,20 @@ class LeftOut:
 
     def interval(self, u: Floats, k: int) -> tuple[float, float] | None:
         """What f can be at u, (d,), if at most k readings are lies; None: there must be more than k."""
-        B0 = self._assumptions.B0
+        B0 = self.assumptions.B0
         if self.n > N_READINGS:
             return -B0, B0
         certain = self.certain(k)
         if certain is None:
             return None
-        rest, k = self._without(certain), k - len(certain)
+        rest, k = self.without(certain), k - len(certain)
         if k >= rest.n:
             return -B0, B0
-        sets = rest._sets(u, k)
+        sets = rest.sets(k, partial(rest._growth, u))
         if sets is None:
             return -B0, B0
-        upper, lower, is_left = rest._bounds(u, sets)
-        is_left &= np.minimum(upper, B0) >= np.maximum(lower, -B0) - self._assumptions.tolerance
+        upper, lower, is_left = rest.bounds(u, sets)
+        is_left &= np.minimum(upper, B0) >= np.maximum(lower, -B0) - self.assumptions.tolerance
         highest = rest._worst(sets, upper, is_left)
         lowest = rest._worst(sets, -lower, is_left)
         if highest is None or lowest is None:
@@ -150,26 +150,26 @@ class LeftOut:
 
     @cached_property
     def _prior(self) -> Floats:
-        prior: Floats = self._assumptions.kernel(self._points, self._points)
+        prior: Floats = self.assumptions.kernel(self.points, self.points)
         return prior
 
     @cached_property
-    def _forms(self) -> list[_Form]:
+    def forms(self) -> list[Form]:
         forms = []
-        for eta in fictitious_noises(self._assumptions):
+        for eta in fictitious_noises(self.assumptions):
             inverse = Factor(self._prior + np.diag(eta * self._quality**2)).inverse()
             pull = inverse @ self._y
-            forms.append(_Form(eta, inverse, pull, float(self._y @ pull)))
+            forms.append(Form(eta, inverse, pull, float(self._y @ pull)))
         return forms
 
     def _find_certain(self, k: int) -> tuple[int, ...] | None:
-        limit = self._assumptions.B0 + self._levels + self._assumptions.tolerance
+        limit = self.assumptions.B0 + self._levels + self.assumptions.tolerance
         found = np.flatnonzero(np.abs(self._y) > limit).tolist()  # beyond what f and noise can reach
         if len(found) > k:
             return None
         place = np.delete(np.arange(self.n), found)
         while len(place) > k - len(found):
-            rest = self._without(found)
+            rest = self.without(found)
             place, left = np.delete(np.arange(self.n), found), k - len(found)
             if not left:
                 return tuple(sorted(found)) if rest._is_possible(np.zeros((1, 0), np.intp)) else None
@@ -186,16 +186,16 @@ class LeftOut:
             found.append(int(place[first]))
         return tuple(sorted(found))
 
-    def _without(self, found: Sequence[int]) -> "LeftOut":
+    def without(self, found: Sequence[int]) -> "LeftOut":
         """The same readings but these, with the energy and the levels of all."""
         if not found:
             return self
         other = copy.copy(self)
-        for name in ("_prior", "_forms"):
+        for name in ("_prior", "forms"):
             vars(other).pop(name, None)
-        other._points, other._y, other._quality, other._levels = (
+        other.points, other._y, other._quality, other._levels = (
             np.delete(rows, found, axis=0)
-            for rows in (self._points, self._y, self._quality, self._levels)
+            for rows in (self.points, self._y, self._quality, self._levels)
         )
         other.n = len(other._y)
         return other
@@ -203,80 +203,87 @@ class LeftOut:
     @property
     def _surprise(self) -> Floats:
         """By how much q falls without each reading, the largest of all fictitious noises, (t,)."""
-        falls = [form.pull**2 / np.diag(form.inverse) for form in self._forms]
+        falls = [form.pull**2 / np.diag(form.inverse) for form in self.forms]
         surprise: Floats = np.max(falls, axis=0)
         return surprise
 
     def _is_possible(self, sets: Ints) -> bool:
         """Whether some set is not refuted by a radius."""
         is_left = np.ones(len(sets), np.bool_)
-        for form in self._forms:
-            solved, part = _solved(form.inverse, form.pull[:, None], sets)
-            is_left &= self._factor(form, np.einsum("si,si->s", part[..., 0], solved[..., 0]))[1]
+        for form in self.forms:
+            solved, part = solve_each(form.inverse, form.pull[:, None], sets)
+            is_left &= self.factor(form, np.einsum("si,si->s", part[..., 0], solved[..., 0]))[1]
         return bool(is_left.any())
 
-    def _sets(self, u: Floats, k: int) -> Ints | None:
+    def sets(self, k: int, influence: Callable[[Ints], Floats], n: int = 0) -> Ints | None:
         """Sets of readings that cover every k of them: (n_sets, size), -1 where one is smaller.
 
         None where even few groups are too much work: then nothing is said.
+
+        Args:
+            k: Lies at most.
+            influence: By how much what is said grows without each of these sets, (n_sets,): a guess
+                which readings matter. Asked only where there are too many sets.
+            n: Points at which something is worked out for each set.
         """
         if math.comb(self.n, k) <= N_SETS:
             return np.array(list(combinations(range(self.n), k)), np.intp).reshape(
                 math.comb(self.n, k), k
             )
         m = self.n - 1
-        while m > k and (math.comb(m, k) > N_SETS or math.comb(m, k) * self._size(m, k) ** 3 > WORK):
+        while m > k and (math.comb(m, k) > N_SETS or self._work(m, k, n) > WORK):
             m -= 1
         if m == k:
             return None
-        order = np.argsort(-self._influence(u), kind="stable")
+        order = np.argsort(-influence(np.arange(self.n)[:, None]), kind="stable")
         n_single = m // 2
         groups = [[int(i)] for i in order[:n_single]]
         groups += [order[n_single + g :: m - n_single].tolist() for g in range(m - n_single)]
         return _unions(groups, k)
 
-    def _size(self, m: int, k: int) -> int:
-        """How many readings are left out with k of m groups, at most."""
+    def _work(self, m: int, k: int, n: int) -> float:
+        """Multiplications for every k of m groups, at n points, for each fictitious noise."""
         n_single = m // 2
-        return k * math.ceil((self.n - n_single) / (m - n_single))
+        size = k * math.ceil((self.n - n_single) / (m - n_single))
+        return math.comb(m, k) * size**2 * (size + n / 16)
 
-    def _influence(self, u: Floats) -> Floats:
-        """By how much the interval at u grows without each reading: a guess which matter, (t,)."""
-        upper, lower, _ = self._bounds(u, np.arange(self.n)[:, None])
-        influence: Floats = np.nan_to_num(upper - lower, nan=np.inf)
-        return influence
+    def _growth(self, u: Floats, sets: Ints) -> Floats:
+        """By how much the interval at u grows without each set, (n_sets,)."""
+        upper, lower, _ = self.bounds(u, sets)
+        growth: Floats = np.nan_to_num(upper - lower, nan=np.inf)
+        return growth
 
-    def _bounds(self, u: Floats, sets: Ints) -> tuple[Floats, Floats, Bools]:
+    def bounds(self, u: Floats, sets: Ints) -> tuple[Floats, Floats, Bools]:
         """Upper and lower bounds at u without each set, and whether no radius refutes it."""
-        kernel = self._assumptions.kernel
-        k_u = kernel(self._points, u[None, :])[:, 0]
+        kernel = self.assumptions.kernel
+        k_u = kernel(self.points, u[None, :])[:, 0]
         k_uu = float(kernel.diag(u[None, :])[0])
         upper, lower = np.full(len(sets), np.inf), np.full(len(sets), -np.inf)
         is_left = np.ones(len(sets), np.bool_)
-        for form in self._forms:
+        for form in self.forms:
             weights = form.inverse @ k_u
             right = np.stack([form.pull, weights], axis=1)
-            solved, part = _solved(form.inverse, right, sets)
+            solved, part = solve_each(form.inverse, right, sets)
             aa = np.einsum("si,si->s", part[..., 0], solved[..., 0])
             av = np.einsum("si,si->s", part[..., 0], solved[..., 1])
             vv = np.einsum("si,si->s", part[..., 1], solved[..., 1])
-            factor, is_fine = self._factor(form, aa)
+            factor, is_fine = self.factor(form, aa)
             is_left &= is_fine
             mu = float(k_u @ form.pull) - av
             width = factor * np.sqrt(
-                np.maximum(k_uu - float(k_u @ weights) + vv, 0.0) + self._slack(k_uu)
+                np.maximum(k_uu - float(k_u @ weights) + vv, 0.0) + self.slack(k_uu)
             )
             upper, lower = np.minimum(upper, mu + width), np.maximum(lower, mu - width)
         return upper, lower, is_left
 
-    def _factor(self, form: _Form, aa: Floats) -> tuple[Floats, Bools]:
+    def factor(self, form: Form, aa: Floats) -> tuple[Floats, Bools]:
         """The factor of sigma without each set, given a_S' A_SS^-1 a_S, and whether there is one."""
         q = (form.q - aa) * (1.0 - DRIFT_TOLERANCE)
-        radius2 = energy_radius2(self._assumptions.B, self._energy, form.eta, q)
+        radius2 = energy_radius2(self.assumptions.B, self._energy, form.eta, q)
         return np.sqrt(np.maximum(radius2, 0.0)), np.greater_equal(radius2, 0.0)
 
     @staticmethod
-    def _slack(k_uu: float | Floats) -> float | Floats:
+    def slack(k_uu: float | Floats) -> float | Floats:
         return DRIFT_TOLERANCE * k_uu
 
     def _worst(self, sets: Ints, values: Floats, is_left: Bools) -> float | None:
@@ -284,27 +291,27 @@ class LeftOut:
         order = np.argsort(np.where(is_left, -values, np.inf), kind="stable")[: int(is_left.sum())]
         for start in range(0, len(order), N_CHECKED):
             part = order[start : start + N_CHECKED]
-            fine = part[self._is_consistent(sets[part])]
+            fine = part[self.is_consistent(sets[part])]
             if len(fine):
                 return float(values[fine[0]])
         return None
 
-    def _is_consistent(self, sets: Ints) -> Bools:
+    def is_consistent(self, sets: Ints) -> Bools:
         """Whether a set leaves f a value at every point, in reach of every reading outside of it."""
-        B0 = self._assumptions.B0
+        B0 = self.assumptions.B0
         diag = np.diag(self._prior)
         upper, lower = np.full((len(sets), self.n), B0), np.full((len(sets), self.n), -B0)
-        for form in self._forms:
+        for form in self.forms:
             weights = form.inverse @ self._prior
             right = np.concatenate([form.pull[:, None], weights], axis=1)
-            solved, part = _solved(form.inverse, right, sets)
-            factor, _ = self._factor(form, np.einsum("si,si->s", part[..., 0], solved[..., 0]))
+            solved, part = solve_each(form.inverse, right, sets)
+            factor, _ = self.factor(form, np.einsum("si,si->s", part[..., 0], solved[..., 0]))
             mu = self._prior @ form.pull - np.einsum("si,six->sx", part[..., 0], solved[..., 1:])
             var = diag - np.einsum("ix,ix->x", self._prior, weights)
             var = var + np.einsum("six,six->sx", part[..., 1:], solved[..., 1:])
-            width = factor[:, None] * np.sqrt(np.maximum(var, 0.0) + self._slack(diag))
+            width = factor[:, None] * np.sqrt(np.maximum(var, 0.0) + self.slack(diag))
             upper, lower = np.minimum(upper, mu + width), np.maximum(lower, mu - width)
-        tolerance = self._assumptions.tolerance
+        tolerance = self.assumptions.tolerance
         is_out = self._y > upper + self._levels + tolerance
         is_out |= self._y < lower - self._levels - tolerance
         rows, columns = np.nonzero(sets >= 0)
@@ -322,7 +329,7 @@ def _unions(groups: Sequence[Sequence[int]], k: int) -> Ints:
     return sets
 
 
-def _solved(inverse: Floats, right: Floats, sets: Ints) -> tuple[Floats, Floats]:
+def solve_each(inverse: Floats, right: Floats, sets: Ints) -> tuple[Floats, Floats]:
     """A_SS^-1 right_S for each set, A the inverse, and right_S: (n_sets, size, n_right) each.
 
     Zeros where a set is smaller.
