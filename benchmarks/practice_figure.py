@@ -1,12 +1,11 @@
 """The figure of `benchmarks.practice`: median regrets, kind by kind of lie, function by function."""
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import unbribable.drawing as drawing
-from benchmarks.practice_table import Games
+from benchmarks.practice_games import Games
 from unbribable.drawing import styled
 
 if TYPE_CHECKING:
@@ -16,14 +15,25 @@ LEAST = 1e-5
 """Regrets below, as shares of the range, are drawn there."""
 
 
+def whole(games: Games) -> set[str]:
+    """Who has played as many games of every cell as we, and one at least."""
+    cells = [(function, kind) for function in games.functions for kind in games.kinds]
+    return {
+        player
+        for player in games.players
+        if all(
+            len(games.of(player, *cell)) >= max(len(games.of("maximize", *cell)), 1) for cell in cells
+        )
+    }
+
+
 @styled
-def medians(games: list[dict[str, Any]]) -> "Figure":
+def medians(games: Games) -> "Figure":
     """A panel for each kind of lie, a line for each function, a mark for each player.
 
-    Without those who have played fewer games than we.
+    Of those who have played as many games as we, or, where we have not played, in every cell.
     """
-    n_games = Counter(game["player"] for game in games)
-    played = Games([game for game in games if n_games[game["player"]] >= n_games["maximize"]])
+    played = Games([game for game in games.games if game["player"] in whole(games)])
     look = drawing.looks(played.players)
     figure, axes = drawing.panel_grid(len(played.kinds), height=1.9, n_columns=3)
     for k, (ax, kind) in enumerate(zip(axes, played.kinds, strict=True)):

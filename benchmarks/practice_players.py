@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 import unbribable as ub
+from benchmarks.practice_second import Axis
 from benchmarks.practice_world import Game
+from unbribable.model.dimensions import Choice, Dimension, Real, Whole
 
 Found = dict[str, Any]
-"""The recommended point, "x"; of ours also what is said about it."""
+"""The recommended point, "x", and what its player says of values and readings."""
 
 
 def ours(game: Game) -> Found:
@@ -24,89 +26,58 @@ def ours(game: Game) -> Found:
 def told(game: Game) -> Found:
     """The same, told which readings are lies: it learns nothing from them, and is not misled."""
 
-    def read(x: object) -> float:
+    def read(x: np.ndarray) -> float:
         n_lies, y = len(game.lied), game.read(x)
         return y if len(game.lied) == n_lies else float("nan")
 
     return _ours(game, read, on_error="record")
 
 
-def _ours(game: Game, read: Callable[[object], float], **words: Any) -> Found:
-    box = ub.Box(game.test.low, game.test.high)
-    result = ub.maximize(read, box, game.T, seed=game.seed, progress=False, **words)
-    flagged = [suspect.t for suspect in result.suspects if suspect.is_flagged]
-    return {"x": result.x, "flagged": flagged}
-
-
-def _botorch(game: Game, make: Callable[..., Any]) -> Found:
-    """A Sobol design of 2 d + 4 points, then noisy expected improvement, refitted each round.
-
-    It recommends the point read whose posterior mean is largest.
-    """
-    import torch
-    from botorch.acquisition import qLogNoisyExpectedImprovement
-    from botorch.optim import optimize_acqf
-    from botorch.utils.sampling import draw_sobol_samples
-
-    torch.manual_seed(game.seed)
-    d = game.test.d
-    bounds = torch.tensor([game.test.low, game.test.high], dtype=torch.float64)
-    X = draw_sobol_samples(bounds, n=2 * d + 4, q=1, seed=game.seed)[:, 0]
-    y = torch.tensor([[game.read(x)] for x in X.numpy()], dtype=torch.float64)
-    for _ in range(len(X), game.T):
-        rule = qLogNoisyExpectedImprovement(_fitted(make, X, y, bounds), X, prune_baseline=True)
-        x, _ = optimize_acqf(rule, bounds=bounds, q=1, num_restarts=5, raw_samples=128)
-        X = torch.cat([X, x])
-        y = torch.cat([y, torch.tensor([[game.read(x[0].numpy())]], dtype=torch.float64)])
-    return {"x": _best_mean(make, X, y, bounds).numpy()}
-
-
-def _fitted(make: Callable[..., Any], X: Any, y: Any, bounds: Any) -> Any:
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models.transforms import Normalize, Standardize
-    from gpytorch.mlls import ExactMarginalLogLikelihood
-
-    scaling = {
-        "input_transform": Normalize(X.shape[1], bounds=bounds),
-        "outcome_transform": Standardize(1),
-    }
-    model = make(X, y, **scaling)
-    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-    return model
-
-
-def _best_mean(make: Callable[..., Any], X: Any, y: Any, bounds: Any) -> Any:
-    model = _fitted(make, X, y, bounds)
-    model.eval()
-    return X[model.posterior(X).mean[:, 0].detach().argmax()]
-
-
-def botorch_choice(game: Game, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Which of the points read, (n, d), BoTorch would recommend after these readings, (n,)."""
-    import torch
-    from botorch.models import SingleTaskGP
-
-    torch.set_num_threads(1)
-    bounds, X, y = (
-        torch.as_tensor(each, dtype=torch.float64)
-        for each in ([game.test.low, game.test.high], X, y[:, None])
+def _ours(game: Game, read: Callable[[np.ndarray], float], **words: Any) -> Found:
+    space: Any = ub.Box(game.test.low, game.test.high)
+    if game.is_mixed:
+        space = {axis.name: _dimension(axis) for axis in game.axes}
+    result = ub.maximize(
+        lambda x: read(_row(game, x)), space, game.T, seed=game.seed, progress=False, **words
     )
-    found: np.ndarray = _best_mean(SingleTaskGP, X, y, bounds).numpy()
-    return found
+    assert result.recommendation is not None
+    return {
+        "x": _row(game, result.x),
+        "expected": result.estimate,
+        "sd": result.estimate_sd,
+        "flagged": [suspect.t for suspect in result.suspects if suspect.is_flagged],
+        "n_honest": result.recommendation.n_honest,
+    }
+
+
+def _dimension(axis: Axis) -> Dimension:
+    if axis.options:
+        return Choice(axis.options)
+    if axis.whole:
+        return Whole(int(axis.low), int(axis.high), log=axis.log)
+    return Real(axis.low, axis.high, log=axis.log)
+
+
+def _row(game: Game, x: Any) -> np.ndarray:
+    """A point as a game counts it, from one as f takes it."""
+    if not game.is_mixed:
+        return np.asarray(x, dtype=float)
+    values = [axis.options.index(x[axis.name]) if axis.options else x[axis.name] for axis in game.axes]
+    return np.array(values, dtype=float)
 
 
 def botorch(game: Game) -> Found:
-    """SingleTaskGP with default arguments."""
-    from botorch.models import SingleTaskGP
+    """The plain model; it recommends the point read whose posterior mean is largest."""
+    from benchmarks import practice_botorch as loops
 
-    return _botorch(game, SingleTaskGP)
+    return loops.play(game, loops.plain)
 
 
 def relevance_pursuit(game: Game) -> Found:
-    """The same loop with BoTorch's outlier-robust model, with default arguments."""
-    from botorch.models.robust_relevance_pursuit_model import RobustRelevancePursuitSingleTaskGP
+    """The same loop with BoTorch's outlier-robust model."""
+    from benchmarks import practice_botorch as loops
 
-    return _botorch(game, RobustRelevancePursuitSingleTaskGP)
+    return loops.play(game, loops.robust)
 
 
 def _optuna(game: Game, name: str) -> Found:
@@ -115,23 +86,36 @@ def _optuna(game: Game, name: str) -> Found:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = getattr(optuna.samplers, name)(seed=game.seed)
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    sides = list(zip(game.test.low, game.test.high, strict=True))
     for _ in range(game.T):
         trial = study.ask()
-        x = [trial.suggest_float(f"x{i}", low, high) for i, (low, high) in enumerate(sides)]
-        study.tell(trial, game.read(x))
-    best = study.best_trial.params
-    return {"x": np.array([best[f"x{i}"] for i in range(game.test.d)])}
+        study.tell(trial, game.read([_suggested(trial, axis) for axis in game.axes]))
+    return {"x": game.X[study.best_trial.number]}
+
+
+def _suggested(trial: Any, axis: Axis) -> float:
+    if axis.options:
+        return float(axis.options.index(trial.suggest_categorical(axis.name, axis.options)))
+    if axis.whole:
+        return float(trial.suggest_int(axis.name, int(axis.low), int(axis.high), log=axis.log))
+    return float(trial.suggest_float(axis.name, axis.low, axis.high, log=axis.log))
 
 
 def optuna_gp(game: Game) -> Found:
-    """GPSampler with default arguments; it recommends the best reading, as does the next one."""
+    """GPSampler with default arguments; it recommends the best reading, as do the next two."""
     return _optuna(game, "GPSampler")
 
 
 def optuna_tpe(game: Game) -> Found:
     """TPESampler with default arguments."""
     return _optuna(game, "TPESampler")
+
+
+def random_points(game: Game) -> Found:
+    """Points drawn at random, evenly over the domain."""
+    U = np.random.default_rng(game.seed).random((game.T, game.test.d))
+    for x in np.column_stack([axis.at(u) for axis, u in zip(game.axes, U.T, strict=True)]):
+        game.read(x)
+    return {"x": game.X[int(np.argmax(game.y))]}
 
 
 PLAYERS: dict[str, Callable[[Game], Found]] = {
@@ -141,6 +125,7 @@ PLAYERS: dict[str, Callable[[Game], Found]] = {
     "relevance-pursuit": relevance_pursuit,
     "Optuna-GP": optuna_gp,
     "Optuna-TPE": optuna_tpe,
+    "random": random_points,
 }
 
 
@@ -151,7 +136,9 @@ def made_by(player: str) -> str:
         return f"botorch {version('botorch')}"
     if player.startswith("Optuna"):
         return f"optuna {version('optuna')}"
+    if player == "random":
+        return f"numpy {version('numpy')}"
     root = Path(ub.__file__).parent
-    parts = ("decision", "model", "practice", "theory")
+    parts = ("decision", "doubt", "model", "practice", "theory")
     files = sorted(file for part in parts for file in (root / part).rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

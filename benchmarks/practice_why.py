@@ -17,46 +17,35 @@ from functools import cache
 
 import numpy as np
 
-from benchmarks.practice import HERE, load, start_worker
-from benchmarks.practice_players import botorch_choice, ours
-from benchmarks.practice_table import Games, percent, table
+from benchmarks.practice import played, start_worker
+from benchmarks.practice_botorch import choice
+from benchmarks.practice_claims import percent
+from benchmarks.practice_games import Games
+from benchmarks.practice_players import ours
+from benchmarks.practice_protocols import PROTOCOLS
+from benchmarks.practice_table import table
 from benchmarks.practice_world import Game
-
-
-class Watched(Game):
-    """Holds changing state: a game that remembers its points and readings."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.X: list[np.ndarray] = []
-        self.y: list[float] = []
-
-    def read(self, x: object) -> float:
-        """As in any game."""
-        y = super().read(x)
-        self.X.append(np.array(x, dtype=float))
-        self.y.append(y)
-        return y
 
 
 @cache
 def regrets(function: str, kind: str, seed: int) -> tuple[float, float, float]:
     """Of the recommended point, of BoTorch's choice after the honest readings, of the best of these."""
-    game = Watched(function, kind, seed)
+    game = Game(function, kind, seed)
     found = game.regret(ours(game)["x"])
     is_honest = ~np.isin(np.arange(1, game.T + 1), game.lied)
     X, y = np.array(game.X)[is_honest], np.array(game.y)[is_honest]
-    return found, game.regret(botorch_choice(game, X, y)), min(map(game.regret, X))
+    return found, game.regret(choice(game, X, y)), min(map(game.regret, X))
 
 
 def lost(games: Games) -> Iterator[tuple[str, str, str, float, list[int]]]:
     """Cells in which a claim does not hold: which one, function, kind, the limit, the seeds."""
     for function in games.functions:
         for kind in games.kinds:
-            limits = {"lies": games.bar(function)} if kind != "none" else {}
+            is_attacked = kind in games.lies
+            limits = {"lies": games.bar(function)} if is_attacked else {}
             for rival in ("BoTorch", "relevance-pursuit"):
                 limits[rival] = games.regret(rival, function, kind, "maximize")
-            if kind == "none":
+            if not is_attacked:
                 limits["BoTorch"] *= 1.5
             for claim, limit in limits.items():
                 rival = "maximize" if claim == "lies" else claim
@@ -68,20 +57,24 @@ def main() -> None:
     """Play the lost games again and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.practice_why", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20, help="how many")
-    n_seeds = parser.parse_args().seeds
+    parser.add_argument("--protocol", choices=(*PROTOCOLS,), default="first")
+    words = parser.parse_args()
     start_worker()
-    stored = load(HERE / "games.jsonl")
+    games = Games([g for g in played(PROTOCOLS[words.protocol]) if g["seed"] < words.seeds])
     rows = []
-    for claim, *cell, limit, seeds in lost(Games([g for g in stored.values() if g["seed"] < n_seeds])):
-        played = [regrets(*cell, seed) for seed in seeds]
-        for seed, (found, _, _) in zip(seeds, played, strict=True):
-            if found != (before := stored[*cell, seed, "maximize"]["regret"]):
-                print(f"{' '.join(cell)} {seed}: {found} instead of {before}: another code or machine")
-        median, plain, best = map(statistics.median, zip(*played, strict=True))
+    for claim, function, kind, limit, seeds in lost(games):
+        again = [regrets(function, kind, seed) for seed in seeds]
+        before = {game["seed"]: game["regret"] for game in games.of("maximize", function, kind)}
+        for seed, (found, _, _) in zip(seeds, again, strict=True):
+            if found != before[seed]:
+                print(
+                    f"{function} {kind} {seed}: {found} instead of {before[seed]}: other code or machine"
+                )
+        median, plain, best = map(statistics.median, zip(*again, strict=True))
         reason = (
             "not found" if best > limit else "not recognised" if plain <= limit else "not told apart"
         )
-        rows.append((claim, " ".join(cell), *map(percent, (limit, median, plain, best)), reason))
+        rows.append((claim, f"{function} {kind}", *map(percent, (limit, median, plain, best)), reason))
         print(*rows[-1], flush=True)
     what = ("limit", "recommended", "BoTorch's choice after the honest readings", "best read honestly")
     print(f"\n{table(('claim', 'lost', *what, 'reason'), rows)}")

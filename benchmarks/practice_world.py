@@ -7,9 +7,15 @@ from functools import cache
 import numpy as np
 from scipy.stats import qmc
 
+from benchmarks.practice_second import AXES, SECOND, TRIED, Axis
 from unbribable.lab.world.named_functions import TEST_FUNCTIONS, TestFunction
 
-KINDS = ("none", "stuck", "flipped", "random", "aimed", "burst", "drift")
+KINDS = ("none", "stuck", "flipped", "random", "aimed", "burst", "drift", "two", "fifth", "heavy")
+"""The second score has them all, the first one those before "two"."""
+HONEST = ("none", "heavy")
+"""Kinds without a lie."""
+OF_TWO = ("stuck", "flipped", "random", "burst", "drift")
+OF_FIFTH = ("stuck", "flipped", "random")
 NOISE = 0.01
 """Standard deviation of the noise, as a share of the function's range."""
 SHARE = 0.1
@@ -18,6 +24,8 @@ BEST, AIMED, AIMED_MAX = 0.03, 0.3, 0.15
 """Aimed: the share of the domain it aims at, of the readings there it lowers, of the rounds at most."""
 DRIFT = 0.15
 """Share of the rounds over which a drift grows."""
+FREEDOM = 2.0
+"""Degrees of freedom of heavy-tailed noise."""
 
 
 def _gramacy_lee(X: np.ndarray) -> np.ndarray:
@@ -104,7 +112,7 @@ SCORED: dict[str, TestFunction] = {
         TestFunction("cosines6", (-1.0,) * 6, (1.0,) * 6, 0.6, _cosines),
     )
 }
-"""For the score; nothing in the library may be chosen by looking at a game of these."""
+"""For the first score; nothing in the library may be chosen by looking at a game of these."""
 
 TUNED: dict[str, TestFunction] = {
     **{name: TEST_FUNCTIONS[name] for name in ("forrester", "levy", "branin", "camelback", "hartmann6")},
@@ -112,22 +120,70 @@ TUNED: dict[str, TestFunction] = {
 }
 """To choose by."""
 
-FUNCTIONS = {**SCORED, **TUNED}
+FUNCTIONS = {**SCORED, **TUNED, **SECOND, **TRIED}
+
+
+def axes_of(name: str) -> tuple[Axis, ...]:
+    """The parameters of a function."""
+    test = FUNCTIONS[name]
+    sides = zip(test.low, test.high, strict=True)
+    return AXES.get(name) or tuple(Axis(f"x{i}", *side) for i, side in enumerate(sides))
 
 
 @cache
 def landscape(name: str) -> tuple[float, float, float, float]:
     """Smallest value, median, value that the best 3 % of the domain exceed, and the true maximum.
 
-    Over 2^16 Sobol points; the smallest value over the corners of the box too.
+    Over 2^16 Sobol points; the smallest value, where there are no options, over the corners too.
     """
-    test = FUNCTIONS[name]
-    low, high = np.array(test.low), np.array(test.high)
+    test, axes = FUNCTIONS[name], axes_of(name)
     U = qmc.Sobol(test.d, scramble=True, seed=np.random.default_rng(0)).random_base2(16)
-    corners = (np.arange(2**test.d)[:, None] >> np.arange(test.d)) & 1
-    values = test(low + (high - low) * U)
-    smallest = min(values.min(), test(low + (high - low) * corners).min())
+    values = test(np.column_stack([axis.at(u) for axis, u in zip(axes, U.T, strict=True)]))
+    smallest = values.min()
+    if not any(axis.options for axis in axes):
+        low, high = np.array(test.low), np.array(test.high)
+        corners = (np.arange(2**test.d)[:, None] >> np.arange(test.d)) & 1
+        smallest = min(smallest, test(low + (high - low) * corners).min())
     return float(smallest), float(np.median(values)), float(np.quantile(values, 1.0 - BEST)), test.f_max
+
+
+@dataclass(frozen=True)
+class Lies:
+    """Of one kind, as drawn for a game: in which rounds, counted from 0, and how large."""
+
+    kind: str
+    rounds: frozenset[int]
+    """Where they are in rounds drawn at random."""
+    start: int
+    """The first round, where they are in a row."""
+    n_row: int
+    level: float
+    offset: float
+
+    @classmethod
+    def drawn(
+        cls, kind: str, rng: np.random.Generator, T: int, low: float, high: float, factor: float = 1.0
+    ) -> "Lies":
+        """In `factor` times as many rounds as usual."""
+        rounds = frozenset(rng.choice(T, round(SHARE * factor * T), replace=False).tolist())
+        n_row = round((DRIFT if kind == "drift" else SHARE) * factor * T)
+        start = int(rng.integers(T - n_row + 1))
+        level = float(rng.uniform(low, high + 0.5 * (high - low)))
+        return cls(
+            kind, rounds, start, n_row, level, 0.5 * (high - low) * float(rng.choice([-1.0, 1.0]))
+        )
+
+    def in_place_of(self, honest: float, t: int, low: float, high: float, chance: float) -> float | None:
+        """What is told in round t; None if it is the honest reading."""
+        if self.kind in ("burst", "drift"):
+            k = t - self.start
+            share = 1.0 if self.kind == "burst" else (k + 1) / self.n_row
+            return honest + share * self.offset if 0 <= k < self.n_row else None
+        if self.kind in HONEST or t not in self.rounds:
+            return None
+        if self.kind == "stuck":
+            return self.level
+        return low + high - honest if self.kind == "flipped" else low + (high - low) * chance
 
 
 @dataclass
@@ -137,21 +193,27 @@ class Game:
     function: str
     kind: str
     seed: int
+    X: list[np.ndarray] = field(default_factory=list)
+    """What was read, a row each, an option as its index."""
+    y: list[float] = field(default_factory=list)
     lied: list[int] = field(default_factory=list)
     """Rounds whose reading was a lie, from 1."""
-    t: int = 0
 
     def __post_init__(self) -> None:
         low, _, _, high = landscape(self.function)
         stream = [self.seed, list(FUNCTIONS).index(self.function)]
-        self.noise = NOISE * (high - low) * np.random.default_rng([*stream, 0]).standard_normal(self.T)
+        rng, scale = np.random.default_rng([*stream, 0]), NOISE * (high - low)
+        is_heavy = self.kind == "heavy"
+        self.noise = scale * (
+            rng.standard_t(FREEDOM, self.T) if is_heavy else rng.standard_normal(self.T)
+        )
         rng = np.random.default_rng([*stream, 1 + KINDS.index(self.kind)])
-        self.rounds = set(rng.choice(self.T, round(SHARE * self.T), replace=False).tolist())
-        n_row = round((DRIFT if self.kind == "drift" else SHARE) * self.T)
-        self.start = int(rng.integers(self.T - n_row + 1))
-        self.n_row = n_row
-        self.level = float(rng.uniform(low, high + 0.5 * (high - low)))
-        self.offset = 0.5 * (high - low) * float(rng.choice([-1.0, 1.0]))
+        kinds, factor = [self.kind], 1.0
+        if self.kind == "two":
+            kinds, factor = rng.choice(OF_TWO, 2, replace=False).tolist(), 0.5
+        if self.kind == "fifth":
+            kinds, factor = [str(rng.choice(OF_FIFTH))], 2.0
+        self.lies = [Lies.drawn(kind, rng, self.T, low, high, factor) for kind in kinds]
         self.chance = rng.random(self.T)
 
     @property
@@ -160,9 +222,24 @@ class Game:
         return FUNCTIONS[self.function]
 
     @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Its parameters."""
+        return axes_of(self.function)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether they are more than a box."""
+        return self.function in AXES
+
+    @property
     def T(self) -> int:
         """Number of rounds."""
         return 40 if self.test.d <= 2 else 60
+
+    @property
+    def t(self) -> int:
+        """How many are read."""
+        return len(self.y)
 
     def f(self, x: object) -> float:
         """The true value."""
@@ -175,25 +252,24 @@ class Game:
 
     def read(self, x: object) -> float:
         """The reading of the next round: the true value and noise, or a lie in its place."""
-        t, honest = self.t, self.f(x) + float(self.noise[self.t])
-        self.t += 1
-        lie = self._lie(t, self.f(x), honest)
-        if lie is None:
-            return honest
-        self.lied.append(self.t)
-        return lie
+        t, f = self.t, self.f(x)
+        honest = f + float(self.noise[t])
+        lie = self._aimed(f) if self.kind == "aimed" else self._lie(honest)
+        if lie is not None:
+            self.lied.append(t + 1)
+        self.X.append(np.array(x, dtype=float))
+        self.y.append(honest if lie is None else lie)
+        return self.y[-1]
 
-    def _lie(self, t: int, f: float, honest: float) -> float | None:
-        low, median, best, high = landscape(self.function)
-        if self.kind == "aimed":
-            is_wanted = f >= best and self.chance[t] < AIMED and len(self.lied) < int(AIMED_MAX * self.T)
-            return median + float(self.noise[t]) if is_wanted else None
-        if self.kind in ("burst", "drift"):
-            k = t - self.start
-            share = 1.0 if self.kind == "burst" else (k + 1) / self.n_row
-            return honest + share * self.offset if 0 <= k < self.n_row else None
-        if self.kind == "none" or t not in self.rounds:
-            return None
-        if self.kind == "stuck":
-            return self.level
-        return low + high - honest if self.kind == "flipped" else low + (high - low) * self.chance[t]
+    def _lie(self, honest: float) -> float | None:
+        low, _, _, high = landscape(self.function)
+        t = self.t
+        told = (lies.in_place_of(honest, t, low, high, float(self.chance[t])) for lies in self.lies)
+        return next((lie for lie in told if lie is not None), None)
+
+    def _aimed(self, f: float) -> float | None:
+        _, median, best, _ = landscape(self.function)
+        is_wanted = (
+            f >= best and self.chance[self.t] < AIMED and len(self.lied) < int(AIMED_MAX * self.T)
+        )
+        return median + float(self.noise[self.t]) if is_wanted else None

@@ -16,6 +16,7 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS, algorithms
 from told import reading_of
+from unbribable.practice.suspects import suspects
 
 NAN, INF = math.nan, math.inf
 KERNEL = ub.SquaredExponential(0.3)
@@ -497,7 +498,7 @@ def test_the_largest_reading_that_is_taken_overflows_nowhere(make: Callable[...,
     best = algorithm.recommend()
     assert math.isfinite(best.lower)
     assert math.isfinite(best.upper)
-    assert len(algorithm.suspects()) == len(algorithm.readings)
+    assert len(suspects(algorithm)) == len(algorithm.readings)
 
 
 LAYER_ROWS: dict[str, Row] = {

@@ -13,7 +13,7 @@ from unbribable.decision.policies.quorum import QuorumGPUCB
 from unbribable.decision.price import Price
 from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
+from unbribable.doubt.suspect import Suspect
 from unbribable.model.box import Box
 from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid

@@ -13,6 +13,7 @@ from contracts.members import ALGORITHMS, BY_INSTANCE, algorithms
 from games import is_too_often, leaves
 from told import reading_of
 from unbribable.decision.anywhere import Anywhere
+from unbribable.decision.proven.certain import certain
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
 
@@ -147,7 +148,7 @@ def test_proposing_changes_nothing_and_its_points_are_what_is_asked(name: str) -
         again = loud.propose()
         np.testing.assert_array_equal(proposal.points, again.points)
         loud.recommend()
-        loud.suspects()
+        certain(loud)
         loud.summary()
         one, other = quiet.ask(), loud.ask()
         assert fields(one) == fields(other)

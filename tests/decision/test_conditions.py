@@ -28,6 +28,7 @@ from unbribable.decision.conditions import (
     refutation,
     under,
 )
+from unbribable.practice.suspects import suspects
 from unbribable.say.reasons import evidence
 
 X = np.linspace(0.0, 1.0, 8)[:, None]
@@ -127,7 +128,7 @@ def price_of(situation: str, more: float) -> str:
 
 
 def certain_lie(situation: str) -> str:
-    (found,) = [each for each in played(situation, "robust", one_lie).suspects() if each.is_certain]
+    (found,) = [each for each in suspects(played(situation, "robust", one_lie)) if each.is_certain]
     return "; ".join(evidence(found))
 
 

@@ -9,6 +9,7 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.proven.certain import certain
 
 X = np.linspace(0, 1, 60)[:, None]
 
@@ -32,7 +33,7 @@ def test_a_linear_world_without_noise_is_not_refuted(d: int, lam: float) -> None
         main = algorithm.instances["main"]
         assert (f <= main.ucb_bar).all()
         assert (f >= main.lcb_bar).all()
-        assert not any(suspect.is_certain for suspect in algorithm.suspects())
+        assert not certain(algorithm)
 
 
 @pytest.mark.parametrize("lam", [1e-5, 1e-6, 1e-8])
@@ -97,5 +98,4 @@ def test_what_is_said_is_true_where_somebody_lies_and_lam_is_tiny(
             for i in (0, told[30][0]):
                 value = algorithm.price(eps=eps, x=X[i]).value
                 assert value is None or value < 3.0 * cap or f.max() - f[i] <= eps
-        certain = {suspect.t for suspect in algorithm.suspects() if suspect.is_certain}
-        assert certain <= {t for t, (_, lie) in told.items() if lie}
+        assert certain(algorithm).keys() <= {t for t, (_, lie) in told.items() if lie}

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 import unbribable as ub
 from contracts.members import algorithms
 from told import reading_of
+from unbribable.decision.proven.certain import certain
 from unbribable.model.checks import Floats
 
 KERNEL = ub.Matern(2.5, 0.5)
@@ -236,7 +237,7 @@ def test_taking_a_reading_back_voids_every_promise(name: str, where: str) -> Non
         hindsight = summary["regret_in_hindsight"]
         assert summary["recommendation"]["regret_bound"] is hindsight["value"] is None
         assert summary["retracted"] == list(algorithm.journal.retracted)
-        assert not any(suspect.is_certain for suspect in algorithm.suspects())
+        assert not certain(algorithm)
         algorithm.retract((1, 3, 7)[k], unrelated_to_value=True)
         algorithm = MAKERS[name](DOMAINS[where]).restore(as_json(algorithm.state()))
     assert algorithm.journal.is_selected

@@ -17,10 +17,11 @@ MAY_IMPORT = {
     "model": set(),
     "theory": {"model"},
     "decision": {"model", "theory"},
-    "say": {"model", "theory", "decision"},
-    "practice": {"model", "theory", "decision", "say"},
-    "integrations": {"model", "theory", "decision", "say", "practice"},
-    "web": {"model", "theory", "decision", "say", "practice", "lab/game"},
+    "doubt": {"model"},
+    "say": {"model", "theory", "decision", "doubt"},
+    "practice": {"model", "theory", "decision", "doubt", "say"},
+    "integrations": {"model", "theory", "decision", "doubt", "say", "practice"},
+    "web": {"model", "theory", "decision", "doubt", "say", "practice", "lab/game"},
     "lab": {"lab/world", "lab/rivals", "lab/runs"},
     "lab/world": {"model"},
     "lab/rivals": {"model", "theory", "decision", "practice"},
@@ -34,7 +35,7 @@ MAY_IMPORT["cli"] = set(MAY_IMPORT)
 far apart as any."""
 
 BESIDE = {
-    "__init__.py": {"model", "theory", "decision", "say", "practice", "integrations"},
+    "__init__.py": {"model", "theory", "decision", "doubt", "say", "practice", "integrations"},
     "__main__.py": {"cli"},
     **{name: set() for name in ("drawing.py", "extras.py", "figure.py", "files.py")},
 }

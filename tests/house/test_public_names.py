@@ -42,7 +42,6 @@ METHODS = {
     "recommend": ([], ["threat", "C", "rule", "x", "units"]),
     "regret_certificate": ([], ["threat", "C"]),
     "price": (["eps", "x"], ["units"]),
-    "suspects": ([], ["flagged_only", "units"]),
     "bounds": ([], []),
     "details": ([], []),
     "summary": ([], []),

@@ -11,9 +11,9 @@ import pytest
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, wave
 from printed import N_LINES, WIDTH, assert_short, unwrapped
-from unbribable.decision.estimate import OUTSIDE
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Kind, Reason, Suspect
+from unbribable.doubt.suspect import Kind, Reason, Suspect
+from unbribable.practice.estimate import OUTSIDE
 from unbribable.say import answer as room
 from unbribable.say.answer import BestReading, answer, listed
 from unbribable.say.counting import TRIALS

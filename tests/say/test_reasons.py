@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unbribable.decision.suspects import Kind, Reason, Suspect, in_order
+from unbribable.doubt.suspect import Kind, Reason, Suspect, in_order
 from unbribable.say.counting import ROUNDS, TRIALS, Counting
 from unbribable.say.reasons import beside, evidence, full, short
 

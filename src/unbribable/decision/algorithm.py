@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 from unbribable.decision.draws import Seed
-from unbribable.decision.estimate import recommend
 from unbribable.decision.hindsight import RegretCertificate, regret_certificate
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import Learning
@@ -14,11 +13,10 @@ from unbribable.decision.player import Details
 from unbribable.decision.policy import Policy
 from unbribable.decision.price import Price, price
 from unbribable.decision.proposal import Proposal, Query, Reading
-from unbribable.decision.recommend import Recommendation, claim, refuted, trusted
+from unbribable.decision.recommend import Recommendation, certified, claim, refuted, trusted
 from unbribable.decision.saving import check_state, load, saved
 from unbribable.decision.search import Search, search_on
 from unbribable.decision.summary import details, summary
-from unbribable.decision.suspects import Suspect, suspects
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -275,7 +273,10 @@ class Algorithm:
         x: Any = None,
         units: Units = MODEL_UNITS,
     ) -> Recommendation:
-        """The point to use, the value to expect there, and a certificate on its simple regret.
+        """The point to use, its interval, and a certificate on its simple regret.
+
+        Its `estimate` is the posterior mean there, of those whose bounds are trusted the one that knows
+        most of it; `estimate_sd` is how far noise alone moves that mean.
 
         Args:
             threat: "none", "weak" or "strong"; the algorithm's own by default.
@@ -285,7 +286,7 @@ class Algorithm:
             x: Instead: a candidate of the user's own choice; interval and certificate hold for any.
             units: In which to say everything.
         """
-        return recommend(self, units, threat=threat, C=C, rule=rule, x=x)
+        return certified(self, threat=threat, C=C, rule=rule, x=x, units=units)
 
     def regret_certificate(
         self, *, threat: str | None = None, C: float | None = None
@@ -303,15 +304,11 @@ class Algorithm:
 
         Args:
             eps: By how much another one may be better, >= 0. If None, the smallest of 5, 10, 20 and 50 %
-                of the range of the readings not flagged for which a price is established.
+                of the range of the readings, but certain lies, for which a price is established.
             x: A candidate; the recommended one if None.
             units: In which to give eps, and to say everything.
         """
         return price(self, eps, x, units)
-
-    def suspects(self, *, flagged_only: bool = False, units: Units = MODEL_UNITS) -> tuple[Suspect, ...]:
-        """The readings that look like lies, most suspicious first, with evidence; deletes nothing."""
-        return suspects(self, flagged_only=flagged_only, units=units)
 
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""

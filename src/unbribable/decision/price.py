@@ -9,6 +9,7 @@ import numpy as np
 
 from unbribable.decision.conditions import Condition, supposition
 from unbribable.decision.instance import Instance
+from unbribable.decision.proven.certain import certain
 from unbribable.decision.recommend import best_now, trusted, why_void
 from unbribable.decision.units import Units
 from unbribable.model import checks
@@ -80,7 +81,8 @@ def price(
             price is established.
         x: A candidate; the recommended one if None.
         units: In which to give eps, and to say everything.
-        spread: Range of the readings that look honest, in these units; found out here if None.
+        spread: Range of the readings that look honest, in these units; of those that are no lies for
+            certain if None.
         supposed: What it supposes besides the assumptions and of missing readings.
         counted: What a round is called, and the number of the first one.
     """
@@ -214,9 +216,9 @@ def _words(
 
 
 def _spread(algorithm: "Algorithm") -> float:
-    """The range of the readings that are not flagged, in model units."""
-    flagged = {suspect.t for suspect in algorithm.suspects(flagged_only=True)}
-    values = [reading.y for reading in algorithm.journal.readings if reading.t not in flagged]
+    """The range of the readings that are no lies for certain, in model units."""
+    lies = certain(algorithm)
+    values = [reading.y for reading in algorithm.journal.readings if reading.t not in lies]
     return max(values, default=0.0) - min(values, default=0.0)
 
 

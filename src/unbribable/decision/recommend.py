@@ -185,11 +185,11 @@ class Recommendation:
     params: dict[str, Any] | None = None
     """x by the names of a named space."""
     estimate: float | None = None
-    """The value of f to expect there, by the readings that look honest. Not guaranteed."""
+    """The value of f to expect there. Not guaranteed."""
     estimate_sd: float | None = None
     """Its standard deviation, likewise."""
-    n_honest: int = 0
-    """Readings that the estimate rests on."""
+    n_honest: int | None = None
+    """Readings that look honest, on which the estimate rests; None: it rests on all."""
     caution: str = ""
     """Why the estimate should not be relied on yet, in words; empty if nothing speaks against it."""
     remarks: tuple[str, ...] = ()
@@ -329,6 +329,7 @@ class Recommendation:
         if self.estimate is not None and self.estimate_sd is not None:
             n = "the one reading" if self.n_honest == 1 else f"the {self.n_honest} readings"
             which = f"{n} that look{'s' * (self.n_honest == 1)} honest"
+            which = "all readings" if self.n_honest is None else which
             expected = words.plus_minus(self.estimate, self.estimate_sd)
             lines += words.wrapped(f"expected value: {expected} (an estimate from {which})", 2, 1)
         for text, most in [
@@ -477,7 +478,24 @@ def certified(
     if algorithm.readings:
         u = search.candidates.coordinates[i]
         lies = ByLies(left_out(algorithm), u, units)
-    return recommendation(search.candidates, bounds, guarantee, i, rule, levels, gap, units, where, lies)
+    best = recommendation(search.candidates, bounds, guarantee, i, rule, levels, gap, units, where, lies)
+    if not algorithm.readings:
+        return best
+    mean, sd = believed(bounds, i, algorithm.assumptions)
+    return replace(best, estimate=units.from_model(mean), estimate_sd=units.scale * sd)
+
+
+def believed(bounds: ValidBounds, i: int, assumed: Assumptions) -> tuple[float, float]:
+    """The posterior mean at candidate i, and how far noise alone moves it: noise_std/sqrt(lam) sigma.
+
+    Of the instances trusted the one that knows most of it. The noise of the readings moves the mean by
+    noise_std |weights| at most in the standard deviation, and |weights| <= sigma/sqrt(lam).
+    """
+    knows = min(bounds.instances, key=lambda instance: float(instance.posterior.var[i]))
+    is_plain = knows.is_behind or bounds.is_refuted
+    mean = (knows.now.mu if is_plain else knows.mu)[i]
+    var = max(float(knows.posterior.var[i]), 0.0)
+    return float(mean), assumed.noise_std * math.sqrt(var / assumed.lam)
 
 
 def left_out(algorithm: "Algorithm") -> LeftOut:

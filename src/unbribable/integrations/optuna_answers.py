@@ -12,7 +12,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Kind, Reason, Suspect
+from unbribable.doubt.suspect import Kind, Reason, Suspect
 from unbribable.integrations.optuna_space import Space
 from unbribable.integrations.optuna_terms import value_of
 from unbribable.model.checks import LARGEST_READING

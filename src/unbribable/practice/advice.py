@@ -5,22 +5,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unbribable.decision.conditions import FitIsRight, Open, under
-from unbribable.decision.estimate import expected
 from unbribable.decision.price import ROUNDS, Price
 from unbribable.decision.price import price as algorithm_price
 from unbribable.decision.recommend import Recommendation, certified, provable
-from unbribable.decision.suspects import (
+from unbribable.doubt.suspect import (
     HEURISTIC_KINDS,
     Kind,
     Reason,
     Suspect,
     equal_to,
     in_order,
-    suspects,
 )
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
+from unbribable.practice.estimate import expected
 from unbribable.practice.plan import OF_LIES, Plan
+from unbribable.practice.suspects import suspects
 
 CONDITIONAL = (
     "not known before them: the guarantee holds only if this fit is right, and its probability is what "

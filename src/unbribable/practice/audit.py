@@ -13,7 +13,7 @@ import numpy as np
 from unbribable.decision import words
 from unbribable.decision.price import Price
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
+from unbribable.doubt.suspect import Suspect
 from unbribable.extras import missing
 from unbribable.files import written
 from unbribable.practice.advice import price

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.decision import words
-from unbribable.decision.predictions import FLAG_AT
 from unbribable.decision.recommend import WIDE
 from unbribable.drawing import styled
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
 from unbribable.practice.figures.belief import axes_of
 from unbribable.practice.figures.scatter import scatter
+from unbribable.practice.predictions import FLAG_AT
 from unbribable.practice.space import Space
 from unbribable.practice.table import ranges
 from unbribable.say.worst_case import MEANING

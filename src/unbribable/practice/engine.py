@@ -10,13 +10,13 @@ import numpy as np
 from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
-from unbribable.decision.estimate import Estimate
 from unbribable.decision.proposal import Query, Reading
-from unbribable.decision.suspects import Suspect
+from unbribable.doubt.suspect import Suspect
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
+from unbribable.practice.estimate import Estimate
 from unbribable.practice.fitted import Fitted, Given, Model
 from unbribable.practice.plan import EXPLORE, Plan
 from unbribable.practice.scout import Scout, last_stop

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from unbribable.decision.predictions import told_alike
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.kernels import Matern
 from unbribable.model.solve import Factor
+from unbribable.practice.predictions import told_alike
 
 LIE_RATE_MAX = 0.25
 """Share of the readings that may be set aside as lies (one of three or more always may)."""

@@ -12,8 +12,8 @@ from unbribable.decision.draws import Seed
 from unbribable.decision.price import Price
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
 from unbribable.decision.words import point
+from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.practice.advice import advise, assumed, detection, doubt, modelled, price

@@ -8,13 +8,13 @@ import numpy as np
 
 from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import AssumptionsRefuted
-from unbribable.decision.estimate import held
 from unbribable.decision.policies.gp_ucb import GPUCB
-from unbribable.decision.predictions import NOTICE_AT, Verdict, judgement
 from unbribable.decision.proposal import Reading
 from unbribable.model.box import Box
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.domain import Grid
+from unbribable.practice.estimate import held
+from unbribable.practice.predictions import NOTICE_AT, Verdict, judgement
 from unbribable.theory.assumptions import Assumptions
 
 LARGEST_SHARE = 0.2

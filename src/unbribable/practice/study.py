@@ -11,7 +11,7 @@ import numpy as np
 from unbribable.decision.price import Price
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
+from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine

@@ -5,8 +5,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Kind, Suspect
 from unbribable.decision.words import WIDTH, plus_minus, wrapped
+from unbribable.doubt.suspect import Kind, Suspect
 from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.reasons import beside
 

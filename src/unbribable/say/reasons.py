@@ -1,6 +1,6 @@
 """Why a reading is suspected, in words: in full, and in a few words for a list."""
 
-from unbribable.decision.suspects import Kind, Reason, Suspect
+from unbribable.doubt.suspect import Kind, Reason, Suspect
 from unbribable.say.counting import ROUNDS, Counting
 
 N_NAMED = 3

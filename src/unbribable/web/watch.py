@@ -12,7 +12,7 @@ import numpy as np
 
 from unbribable.decision.algorithm import AssumptionsRefuted
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.suspects import Suspect
+from unbribable.doubt.suspect import Suspect
 from unbribable.model.checks import Floats
 from unbribable.model.dimensions import Whole
 from unbribable.practice.figures.belief import Axis, Section, belief

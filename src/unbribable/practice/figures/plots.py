@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.suspects import Suspect
+from unbribable.doubt.suspect import Suspect
 from unbribable.drawing import BLACK, BLUE, GREY, ORANGE, PAGE, new_figure, round_axis, styled, wrapped
 from unbribable.model import checks
 from unbribable.model.checks import Floats

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm, AssumptionsRefuted
-from unbribable.decision.estimate import Estimate, honest
 from unbribable.decision.recommend import Guarantee, Recommendation, trusted
-from unbribable.decision.suspects import Suspect
 from unbribable.decision.units import MODEL_UNITS, Units
+from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.practice.estimate import Estimate, honest
 from unbribable.practice.optuna_table import is_optuna_study
 from unbribable.practice.result import Result, whole
 from unbribable.practice.space import Space
 from unbribable.practice.study import Study
+from unbribable.practice.suspects import suspects
 from unbribable.say.reasons import evidence
 
 COUNTED = "round t is trial t − 1"
@@ -96,7 +97,7 @@ def run_of(source: Any) -> Run:
         if not source.readings:
             raise ValueError("a figure needs at least one reading, got an algorithm without any")
         y = np.array([reading.y for reading in source.readings])
-        best, found = source.recommend(), source.suspects()
+        best, found = source.recommend(), suspects(source)
         estimate = Estimate(honest(source.readings, source.assumptions), source.assumptions).at
         return Run(source, MODEL_UNITS, Space(source.domain), best, found, y, estimate)
     result, note = result_of(source), COUNTED if is_optuna_study(source) else ""

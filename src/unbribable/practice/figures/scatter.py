@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
-from unbribable.decision.suspects import Suspect
+from unbribable.doubt.suspect import Suspect
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 58.0, 10.0, 480.0, 250.0
 """Of the area inside the axes, in the units of the picture."""

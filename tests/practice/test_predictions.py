@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.decision.predictions import (
+from unbribable.practice.predictions import (
     FLAG_AT,
     is_stuck,
     judged,

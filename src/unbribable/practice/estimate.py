@@ -3,21 +3,18 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from unbribable.decision import words
-from unbribable.decision.predictions import NOISE_FLOOR, NOTICE_AT, flagged, prior_var_of
 from unbribable.decision.proposal import Reading
-from unbribable.decision.recommend import Recommendation, certified
+from unbribable.decision.recommend import Recommendation
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
 from unbribable.model.solve import System
+from unbribable.practice.predictions import NOISE_FLOOR, NOTICE_AT, flagged, prior_var_of
 from unbribable.theory.assumptions import Assumptions
-
-if TYPE_CHECKING:
-    from unbribable.decision.algorithm import Algorithm
 
 N_HELD = 1024
 """Readings of a long history that an estimate rests on, at most."""
@@ -87,15 +84,6 @@ class Estimate:
             return 0.0, self._assumed.B0
         (mean,), (sd,) = Estimate(others, self._assumed).at(u[None])
         return float(mean), float(sd)
-
-
-def recommend(algorithm: "Algorithm", units: Units, **chosen: Any) -> Recommendation:
-    """`Algorithm.recommend`: what is certified, and what to expect by the assumed model."""
-    best, assumed = certified(algorithm, units=units, **chosen), algorithm.assumptions
-    if not algorithm.readings:
-        return best
-    estimate = Estimate(honest(algorithm.readings, assumed), assumed)
-    return expected(best, estimate, algorithm.candidates.coordinates[best.index], units)
 
 
 def honest(readings: Sequence[Reading], assumed: Assumptions) -> list[Reading]:

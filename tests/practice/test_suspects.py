@@ -13,13 +13,14 @@ import unbribable as ub
 from contracts.members import algorithms
 from games import random_function
 from unbribable import lab
-from unbribable.decision import predictions
-from unbribable.decision.predictions import FLAG_AT, LeaveOneOut, judged
-from unbribable.decision.suspects import Suspect, suspects
+from unbribable.doubt.suspect import Suspect
 from unbribable.lab.world.adversaries import RandomLies
 from unbribable.lab.world.objectives import figure_1
 from unbribable.model.checks import Floats
 from unbribable.model.solve import Factor
+from unbribable.practice import predictions
+from unbribable.practice.predictions import FLAG_AT, LeaveOneOut, judged
+from unbribable.practice.suspects import suspects
 from unbribable.say.reasons import evidence
 
 X = np.linspace(0.0, 1.0, 101)[:, None]

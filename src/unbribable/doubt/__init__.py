@@ -1,0 +1,1 @@
+"""Readings -> which to believe, what value to expect. Heuristics: nothing proven rests on them."""
