@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.record import FORMAT, Record
 from unbribable.lab.runs.simulate import is_promised
 from unbribable.theory.budgets import Budget
 
@@ -48,7 +48,7 @@ def record(
     told = C_assumed or 0.0
     allowed = {"fast": Budget(0.0, 0.1), "slow": Budget(told, 0.1, is_secret=True)}
     whole = {
-        "format": 1,
+        "format": FORMAT,
         "T": T,
         "seed": seed,
         "algorithm": learner,

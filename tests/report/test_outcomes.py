@@ -7,6 +7,7 @@ import pytest
 
 from report.hand_made import record, write
 from unbribable.lab.report.outcomes import load, reduced, thinned
+from unbribable.lab.runs.record import FORMAT
 
 
 @pytest.mark.parametrize("T", [1, 2, 399, 400, 401, 20_000])
@@ -74,8 +75,8 @@ def test_broken_files_are_named_and_skipped(tmp_path):
     (runs / "cut.npz").write_bytes(whole[: len(whole) // 2])
     (runs / "empty.npz").write_bytes(b"")
     (runs / "words.npz").write_text("not a record")
-    np.savez(runs / "lacking.npz", meta=np.array(json.dumps({"format": 1})))
-    np.savez(runs / "old.npz", meta=np.array(json.dumps({"format": 0})))
+    np.savez(runs / "lacking.npz", meta=np.array(json.dumps({"format": FORMAT})))
+    np.savez(runs / "old.npz", meta=np.array(json.dumps({"format": FORMAT - 1})))
     collection = load(tmp_path)
     assert collection.n_games == 1
     reasons = {skip.file: skip.reason for skip in collection.skipped}
@@ -83,7 +84,7 @@ def test_broken_files_are_named_and_skipped(tmp_path):
         "0000000000000001.npz", "cut.npz", "empty.npz", "words.npz", "lacking.npz", "old.npz",
     }  # fmt: skip
     assert "second record of the same cell, seed 0" in reasons["0000000000000001.npz"]
-    assert "format 1, got 0" in reasons["old.npz"]
+    assert f"format {FORMAT}, got {FORMAT - 1}" in reasons["old.npz"]
 
 
 def test_records_of_an_earlier_spec_are_left_out(tmp_path):

@@ -24,6 +24,8 @@ SPEC: dict[str, Any] = {
 def test_a_rival_is_a_kind(name: str) -> None:
     kind = RIVALS[name].kind.__name__
     table = {"kind": f"unbribable.lab.rivals:{kind}", **RIVALS[name].words}
+    if "C" in RIVALS[name].takes:
+        table["knows_C"] = True
     record = play(read_spec({**SPEC, "algorithms": [table]}).runs()[0].to_plain())
     assert record.meta["run"]["algorithm"] == kind
     told = record.meta["algorithm"]

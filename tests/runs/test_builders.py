@@ -99,7 +99,7 @@ def test_options_reach_the_learner():
     assert algorithm.options.width == algorithm.options.noise == algorithm.options.tail == "paper"
 
 
-def test_dials_reach_the_learner_and_those_of_the_paper_leave_the_key_of_a_game_as_it_was():
+def test_dials_reach_the_learner_and_those_of_the_paper_are_the_default():
     def fast_slow(**dials):
         return game(algorithms=[{"kind": "FastSlowGPUCB", **dials}])
 
@@ -108,7 +108,6 @@ def test_dials_reach_the_learner_and_those_of_the_paper_leave_the_key_of_a_game_
     papers = fast_slow()
     algorithm, _ = build_game(papers.game)
     assert (algorithm.share, algorithm.trust) == (1.0, 0.0)
-    assert not {"share", "trust"} & set(papers.game["algorithm"])
     assert fast_slow(share=1.0, trust=0).key == papers.key
     assert len({fast_slow(**dials).key for dials in ({"share": 0.5}, {"trust": 0.5}, {})}) == 3
 
@@ -124,14 +123,13 @@ def test_the_ladders_unit_may_be_given_as_a_share_of_the_largest_lie():
     assert unit(unit={"share_of_c_max": 0.5}) == 0.5
 
 
-def test_layers_that_share_reach_the_learner_and_the_others_keep_the_key_of_their_games():
+def test_layers_that_share_reach_the_learner_and_the_others_play_games_of_their_own():
     def layered(**words):
         return game(algorithms=[{"kind": "LayeredGPUCB", **words}])
 
     sharing, alone = layered(with_all=True), layered(with_all=False)
     assert build_game(sharing.game)[0].with_all
     assert not build_game(alone.game)[0].with_all
-    assert "with_all" not in alone.game["algorithm"]
     assert sharing.key != alone.key
 
 

@@ -3,12 +3,13 @@
 import copy
 import json
 import math
+import sys
 import tomllib
+import types
 from pathlib import Path
 
 import pytest
 
-from unbribable.decision.options import Options
 from unbribable.lab.runs.experiment import key_of
 from unbribable.lab.runs.kinds import ADVERSARY, PLAYER
 from unbribable.lab.runs.roles import Role
@@ -73,22 +74,22 @@ BAD = [
     (changed("budgets", [0]), ValueError, ["budgets[0] must be", "> 0"]),
     (changed("objective", 3), TypeError, ["objective must be a table", "'gp_draw'"]),
     (changed("objective.kind", "x"), ValueError, ["objective.kind must be one of", "'figure_1'"]),
-    (changed("objective.norm", -1), ValueError, ["objective.norm must be", "> 0", "-1.0"]),
+    (changed("objective.norm", -1), ValueError, ["objective: norm must be", "> 0", "-1.0"]),
     (changed("objective.kernel", MATERN), ValueError, ["objective.kernel.nu must be given"]),
     (changed("objective.kernel.scale", 1), ValueError, ["got objective.kernel.scale", "'lengthscale'"]),
     (changed("objective.candidates.n", 0), ValueError, ["objective.candidates.n[0] must be >= 1"]),
     (changed("objective.candidates.low", 2), ValueError, ["objective.candidates.high must be > low"]),
     (changed("objective.candidates.kind", "x"), ValueError, ["'grid', 'sobol', 'uniform'"]),
-    (changed("assumptions.lam", 0), ValueError, ["assumptions.lam must be", "> 0"]),
+    (changed("assumptions.lam", 0), ValueError, ["assumptions: lam must be", "> 0"]),
     (changed("assumptions.B", "max"), ValueError, ["assumptions.B must be one of 'norm'"]),
     (
         changed("assumptions.kernel", {**MATERN, "nu": 1.5}),
         ValueError,
-        ["assumptions.B must be a number"],
+        ["assumptions: B must be a number"],
     ),
     (changed("algorithms", []), TypeError, ["algorithms must be a list that is not empty"]),
     (changed("algorithms.0.kind", "UCB"), ValueError, ["algorithms[0].kind must be one of 'GPUCB'"]),
-    (changed("algorithms.1.width", "wide"), ValueError, ["algorithms[1].width", "'exact', 'capped'"]),
+    (changed("algorithms.1.width", "wide"), ValueError, ["algorithms[1]: width", "'exact', 'capped'"]),
     (changed("algorithms.1.alpha", 2), ValueError, ["got algorithms[1].alpha"]),
     (
         changed("algorithms.1.beta", {"kind": "log"}),
@@ -100,17 +101,17 @@ BAD = [
     (changed("adversaries.0.kind", "TopK"), ValueError, ["adversaries[0].kind", "'top_k'"]),
     (changed("adversaries.0.k", 3), ValueError, ["got adversaries[0].k", "'K'"]),
     (changed("adversaries.0", {"kind": "silent"}), ValueError, ["adversaries[0].base must be given"]),
-    (changed("adversaries.0.K", 0), ValueError, ["adversaries[0].K must be >= 1, got K=0"]),
-    (changed("adversaries.0.K", 1.5), TypeError, ["adversaries[0].K must be an integer"]),
+    (changed("adversaries.0.K", 0), ValueError, ["adversaries[0]: K must be >= 1, got K=0"]),
+    (changed("adversaries.0.K", 1.5), TypeError, ["adversaries[0]: K must be an integer"]),
     (
         changed("adversaries.0", {"kind": "silent", "base": {"kind": "top_k", "K": 0}}),
         ValueError,
-        ["adversaries[0].base.K must be >= 1"],
+        ["adversaries[0]: base: K must be >= 1"],
     ),
     (
         changed("adversaries.0", {"kind": "clipping", "target": {"centre": [0.1, 0.1], "side": 1}}),
         ValueError,
-        ["adversaries[0].target.centre must have one number per axis (1)"],
+        ["adversaries[0]: target.centre must have one number per axis (1)"],
     ),
     (
         changed("adversaries.0", {"kind": "hide_and_decoy", "radius": 9, "low": 0, "high": 1}),
@@ -119,11 +120,11 @@ BAD = [
     ),
     (
         changed("adversaries.0", {"kind": "subtraction", "scale": [], "height": 1}),
-        TypeError,
-        ["adversaries[0].scale must be a list that is not empty"],
+        ValueError,
+        ["adversaries[0]: scale must be a number, or one per coordinate, got scale=[]"],
     ),
-    (changed("objective.kernel.lengthscale", 0), ValueError, ["objective.kernel.lengthscale must be"]),
-    (changed("algorithms.1.revisit", -1), ValueError, ["algorithms[1].revisit must be", ">= 0"]),
+    (changed("objective.kernel.lengthscale", 0), ValueError, ["objective: kernel: lengthscale must be"]),
+    (changed("algorithms.1.revisit", -1), ValueError, ["algorithms[1]: revisit must be", ">= 0"]),
     (
         changed("adversaries.0", {"kind": "silent", "base": {"kind": "region_subtraction"}}),
         ValueError,
@@ -144,13 +145,13 @@ BAD = [
             "adversaries.0", {"kind": "instance_targeting", "instance": "slow", "base": {"kind": "flip"}}
         ),
         ValueError,
-        ["adversaries[0].threat must be 'strong'"],
+        ["adversaries[0]: threat must be 'strong'"],
     ),
     (changed("profiles", {"full": {"rounds": 3}}), ValueError, ["got profiles.full.rounds"]),
     (
         changed("objective", {"kind": "test_function", "name": "branin", "candidates": {"n": 5}}),
         ValueError,
-        ["assumptions.kernel must be given for objective.kind='test_function'"],
+        ["assumptions: kernel must be given: branin has none of its own"],
     ),
     (
         changed("algorithms", [{"kind": "GPUCB"}, {"kind": "GPUCB", "label": "same"}]),
@@ -243,10 +244,10 @@ def test_a_protocol_scores_no_seed_on_which_parameters_were_chosen(path):
 def test_every_adversary_can_be_named_in_a_spec_and_is_in_the_attacks_experiment():
     names = [name for name in adversaries.__all__ if name not in ("Adversary", "Observation", "View")]
     snake = {"".join(f"_{c.lower()}" if c.isupper() else c for c in name)[1:] for name in names}
-    assert snake - {"no_adversary"} | {"none"} == set(ADVERSARY.kinds)
+    assert snake - {"no_adversary"} | {"none"} == set(ADVERSARY.words)
     (attacks,) = [path for path in EXPERIMENTS if path.stem == "attacks"]
     assert {adversary.plain["kind"] for adversary in load_spec(attacks).adversaries} == set(
-        ADVERSARY.kinds
+        ADVERSARY.words
     )
 
 
@@ -256,8 +257,8 @@ def keys(raw):
 
 def test_keys_do_not_change_from_release_to_release():
     """A change here makes every finished sweep start again: only with a new record format."""
-    assert key_of({"a": 1.0, "b": [True, None, "x"]}) == "395b5f2b6d4da065"
-    assert keys(SPEC)[0] == "28a845ce26842601"
+    assert key_of({"a": 1.0, "b": [True, None, "x"]}) == "eca8cfb31ab74533"
+    assert keys(SPEC)[0] == "4e5806c0db3f2da2"
 
 
 def test_labels_and_names_do_not_change_a_key():
@@ -273,7 +274,7 @@ def test_labels_and_names_do_not_change_a_key():
 
 
 def test_defaults_spelt_out_and_integers_for_floats_do_not_change_a_key():
-    spelt = changed("algorithms.1.width", "exact")
+    spelt = changed("algorithms", [{"kind": "GPUCB"}, {"kind": "RobustGPUCB", "C_factor": 1}])
     spelt["assumptions"] |= {"B": "norm", "B0": "max", "noise_std": 0.1, "delta": 0.1, "c_max": "max"}
     spelt["budgets"] = [3.0]
     spelt["adversaries"][0] |= {"K": 5, "value": -1}
@@ -343,14 +344,28 @@ def test_an_infinite_cap_is_plain_data():
     assert keys(changed("c_max", "inf")) == keys(changed("c_max", math.inf))
 
 
-def test_a_kind_without_keywords_of_its_own_has_only_the_keys_of_its_signature():
-    class Plain:
-        def __init__(self, domain, assumptions, *, depth: int = 3, words: str, T: int, other: set = ()):
-            pass
+class Plain:
+    def __init__(
+        self, domain, assumptions, *, depth: int = 3, words: str, T: int, is_deep: bool = False, other=()
+    ):
+        pass
 
-    role = Role(object, {"plain": Plain}, PLAYER.fields, PLAYER.supplied, keywords=Options)
-    assert role.read("p", {"kind": "plain", "words": "x"}) == {"kind": "plain", "depth": 3, "words": "x"}
-    with pytest.raises(ValueError, match=r"keys of p must be among 'depth', 'words', got p\.width"):
-        role.read("p", {"kind": "plain", "words": "x", "width": "exact"})
+
+def test_the_keys_of_a_kind_are_those_of_its_signature_that_the_game_does_not_give(monkeypatch):
+    module = types.ModuleType("with_plain")
+    module.Plain = Plain
+    monkeypatch.setitem(sys.modules, "with_plain", module)
+    role = Role(object, {"plain": "with_plain:Plain"}, given=PLAYER.given, offered=PLAYER.offered)
+    plain = {"kind": "plain", "words": "x"}
+    assert role.read("p", plain) == {**plain, "depth": 3, "is_deep": False}
+    assert role.read("p", {**plain, "T": 3})["T"] == 3
+    for wrong, words in [
+        ({"domain": 3}, r"keys of p must be among 'depth', .*got p\.domain"),
+        ({"width": "exact"}, r"got p\.width"),
+        ({"is_deep": "no"}, r"p\.is_deep must be true or false"),
+        ({"depth": float("nan")}, r"p\.depth must be words, finite numbers"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=words):
+            role.read("p", {**plain, **wrong})
     with pytest.raises(ValueError, match=r"p\.words must be given"):
         role.read("p", {"kind": "plain"})

@@ -60,13 +60,13 @@ def test_an_adversary_that_follows_the_posterior_knows_the_players_own_lam() -> 
 
 def test_a_kernel_of_its_own_needs_a_norm_of_its_own() -> None:
     kernel = {"kind": "matern", "nu": 2.5, "lengthscale": 0.2}
-    with pytest.raises(ValueError, match=r"algorithms\[0\].assumptions.B must be a number"):
+    with pytest.raises(ValueError, match=r"algorithms\[0\].assumptions: B must be a number"):
         runs(algorithms=[{"kind": "GPUCB", "assumptions": {"kernel": kernel}}])
     runs(algorithms=[{"kind": "GPUCB", "assumptions": {"kernel": kernel, "B": 2.0}}])
 
 
 @pytest.mark.parametrize(("raw", "words"), [
-    ({"lam": -1.0}, r"algorithms\[0\].assumptions.lam must be finite and > 0"),
+    ({"lam": -1.0}, r"algorithms\[0\].assumptions: lam must be finite and > 0"),
     ({"lamb": 1.0}, r"got algorithms\[0\].assumptions.lamb"),
 ])  # fmt: skip
 def test_wrong_assumptions_of_its_own_are_named(raw: Any, words: str) -> None:
@@ -94,7 +94,7 @@ def test_the_unit_of_a_ladder_may_be_a_share_of_the_largest_lie() -> None:
 
 
 def test_a_player_is_told_no_c_where_the_spec_says_so() -> None:
-    table = {"kind": "CWGPUCB", "knows_C": False, "Cbar": "sqrt"}
+    table = {"kind": "CWGPUCB", "Cbar": "sqrt"}
     (run,) = runs(algorithms=[table])
     assert "C" not in run.game["algorithm"]
     assert pytest.approx(12**0.5) == build_game(run.game)[0].C
@@ -145,7 +145,8 @@ def test_a_cap_in_words_is_the_same_where_lies_are_counted() -> None:
 
 def test_a_rival_may_be_named_by_its_class_alone() -> None:
     words, path = (
-        {"kind": kind, "rule": "before"} for kind in ("CWGPUCB", "unbribable.lab.rivals:CWGPUCB")
+        {"kind": kind, "knows_C": True, "rule": "before"}
+        for kind in ("CWGPUCB", "unbribable.lab.rivals:CWGPUCB")
     )
     assert runs(algorithms=[words])[0].key == runs(algorithms=[path])[0].key
     with pytest.raises(ValueError, match="'CWGPUCB'"):
@@ -188,7 +189,8 @@ OPENED = {**SPEC, "opening": 4, "budgets": [1]}
 
 
 def test_all_players_begin_with_the_same_points_and_answer_for_none_of_them() -> None:
-    kinds = [{"kind": kind} for kind in ("GPUCB", "FastSlowGPUCB", "CWGPUCB", "RGPPE", "RandomSearch")]
+    kinds = [{"kind": kind} for kind in ("GPUCB", "FastSlowGPUCB", "RGPPE", "RandomSearch")]
+    kinds.append({"kind": "CWGPUCB", "knows_C": True})
     records = [play(run.to_plain()) for run in runs(OPENED, algorithms=kinds)]
     firsts = {tuple(record.columns["index"][:4]) for record in records}
     assert len(firsts) == 1

@@ -153,5 +153,12 @@ class Spec:
 
 def key_of(game: Mapping[str, Any]) -> str:
     """The first 16 hex digits of the SHA-256 of the game's canonical JSON."""
-    canonical = json.dumps(game, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(game, allow_nan=False)
+    plain = json.loads(text, parse_float=lambda word: _number(float(word)))
+    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def _number(value: float) -> float | int:
+    """One number however it is written: 3.0 is 3."""
+    return int(value) if value.is_integer() else value

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from unbribable.model import checks
@@ -15,6 +14,8 @@ Reader = Callable[[str, Any], Any]
 
 REQUIRED: Any = object()
 """The default of a key that must be given."""
+ABSENT: Any = object()
+"""The default of a key that stays out of the table where it is not given."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,13 @@ class Field:
     """The argument of a constructor, from the plain value and what the game supplies."""
     key: str = ""
     """Where it is not called like the argument."""
-    left_out: Any = REQUIRED
-    """The value for which the key is left out of the table, so that a game which was played before
-    there was such a key keeps its own; REQUIRED: none."""
 
 
 Fields = Mapping[str, Field]
 
 
 def read_table(path: str, raw: Any, fields: Fields) -> dict[str, Any]:
-    """Every key of `fields`, as given or by default, unless left out; any other key is refused.
+    """Every key of `fields`, as given or by default; any other key is refused.
 
     Raises:
         TypeError: The value is not a table, or a value in it has the wrong type.
@@ -54,9 +52,8 @@ def read_table(path: str, raw: Any, fields: Fields) -> dict[str, Any]:
     for key, field in fields.items():
         if key not in raw and field.default is REQUIRED:
             raise ValueError(f"{prefix}{key} must be given, got {table} with {list(raw) or 'no keys'}")
-        value = field.read(f"{prefix}{key}", raw[key]) if key in raw else field.default
-        if field.left_out is REQUIRED or value != field.left_out:
-            values[key] = value
+        if key in raw or field.default is not ABSENT:
+            values[key] = field.read(f"{prefix}{key}", raw[key]) if key in raw else field.default
     return values
 
 
@@ -72,11 +69,6 @@ def number_or(*words: str, above: float | None = None) -> Reader:
     return read
 
 
-def whole(path: str, raw: Any) -> int:
-    """An integer, whose limits the constructor checks."""
-    return checks.integer(path, raw, at_least=-(2**63))
-
-
 def text(path: str, raw: Any) -> str:
     """A string that is not empty."""
     if not isinstance(raw, str) or not raw.strip():
@@ -89,13 +81,6 @@ def truth(path: str, raw: Any) -> bool:
     if not isinstance(raw, bool):
         raise TypeError(f"{path} must be true or false, got {path}={raw!r}")
     return raw
-
-
-def scale(path: str, raw: Any) -> float | list[float]:
-    """A positive number, or a list with one per coordinate."""
-    read = partial(checks.real, above=0.0)
-    value: float | list[float] = each(read)(path, raw) if isinstance(raw, list) else read(path, raw)
-    return value
 
 
 def each(read: Reader, *, or_one: bool = False, is_distinct: bool = False) -> Reader:

@@ -1,6 +1,7 @@
 """What a spec can name: kernels, objectives, adversaries and players. A new kind is one more line."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,18 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
-from unbribable.decision.options import Options
 from unbribable.decision.player import Player, check_player
-from unbribable.decision.policies.fast_slow import FastSlowGPUCB
-from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
-from unbribable.decision.policies.ladder import LadderGPUCB
-from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.lab.rivals import __all__ as names_of_rivals
 from unbribable.lab.rivals.practice import practical_beta
 from unbribable.lab.runs import fields, places
 from unbribable.lab.runs.fields import Field, Fields, Plain, read_table
-from unbribable.lab.runs.own import is_own
+from unbribable.lab.runs.own import check_plain
 from unbribable.lab.runs.roles import Role
 from unbribable.lab.runs.streams import generator, stream
 from unbribable.lab.world import adversaries as liars
@@ -29,23 +26,24 @@ from unbribable.lab.world.environment import Environment
 from unbribable.lab.world.named_functions import TEST_FUNCTIONS
 from unbribable.lab.world.objectives import Objective
 from unbribable.model import checks
-from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
-from unbribable.model.kernels import Kernel, Linear, Matern, Scale, SquaredExponential
+from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
 
-_SIMPLE: dict[Any, Field] = {
-    float: Field(checks.real),
-    int: Field(fields.whole),
-    bool: Field(fields.truth),
-    str: Field(fields.text),
-    Scale: Field(fields.scale),
-}
-"""Types that stand in TOML as they are; their limits are checked by the constructors."""
+_WORLD, _RIVALS = "unbribable.lab.world", "unbribable.lab.rivals"
+_ALGORITHMS = (
+    "GPUCB", "RobustGPUCB", "FastSlowGPUCB", "LadderGPUCB", "LayeredGPUCB", "QuorumGPUCB",
+)  # fmt: skip
 
 KERNEL = Role(
-    Kernel, {"squared_exponential": SquaredExponential, "matern": Matern, "linear": Linear}, _SIMPLE
+    Kernel,
+    {
+        "squared_exponential": "unbribable:SquaredExponential",
+        "matern": "unbribable:Matern",
+        "linear": "unbribable:Linear",
+    },
 )
+_KERNEL = KERNEL.part("kernel")
 
 # --- objectives --------------------------------------------------------------------------------
 
@@ -76,33 +74,28 @@ def named_function(
 OBJECTIVE = Role(
     Objective,
     {
-        "random_rkhs": objectives.random_rkhs,
-        "gp_draw": objectives.gp_draw,
-        "figure_1": objectives.figure_1,
-        "lower_bound": lower_bound,
-        "test_function": named_function,
+        **{name: f"{_WORLD}.objectives:{name}" for name in ("random_rkhs", "gp_draw", "figure_1")},
+        "lower_bound": f"{__name__}:lower_bound",
+        "test_function": f"{__name__}:named_function",
     },
     {
-        **_SIMPLE,
-        Kernel: Field(KERNEL.read, build=KERNEL.build),
+        "kernel": _KERNEL,
         "X": Field(
             places.read_candidates,
             build=lambda plain, known: places.build_candidates(plain, known["game_seed"]),
             key="candidates",
         ),
         "candidates": Field(places.read_how_many),
-        "is_scaled": Field(fields.truth, left_out=False),
     },
-    supplied=("rng", "game_seed"),
+    given=("rng", "game_seed"),
     offered=("seed",),
 )
 
 
 def build_objective(plain: Plain, seed: int) -> Objective:
     """The objective of this seed that a table describes."""
-    rng, own_seed = generator(seed, "objective"), guest_seed(seed, "objective")
-    known = {"rng": rng, "seed": own_seed, "game_seed": seed}
-    objective: Objective = OBJECTIVE.build(plain, known)
+    known = {"rng": generator(seed, "objective"), "seed": guest_seed(seed, "objective")}
+    objective: Objective = OBJECTIVE.build(plain, {**known, "game_seed": seed})
     X, f = checks.array("X", objective.X, ndim=2), checks.array("f", objective.f, ndim=1)
     if len(X) != len(f):
         raise ValueError(f"f must have one value per candidate, ({len(X)},), got shape {f.shape}")
@@ -115,7 +108,7 @@ CAP = fields.number_or("max", "inf", above=0.0)
 """The largest single lie: a number, "max" (max |f|) or "inf"."""
 
 ASSUMPTIONS: Fields = {
-    "kernel": Field(KERNEL.read, None),
+    "kernel": replace(_KERNEL, default=None),
     "B": Field(fields.number_or("norm"), "norm"),
     "B0": Field(fields.number_or("max"), "max"),
     "noise_std": Field(checks.real, None),
@@ -129,60 +122,53 @@ norm. "max": max |f|."""
 
 def build_assumptions(plain: Plain, objective: Objective) -> Assumptions:
     """The player's assumptions, words replaced by the objective's numbers."""
-    if plain["B"] == "norm" and objective.norm is None:
-        raise ValueError(f"B must be a number: the norm of {objective.name} is not known")
+    kernel = objective.kernel if plain["kernel"] is None else KERNEL.build(plain["kernel"], {})
+    if kernel is None:
+        raise ValueError(f"kernel must be given: {objective.name} has none of its own, got none")
+    if plain["B"] == "norm" and (objective.norm is None or kernel != objective.kernel):
+        raise ValueError(
+            f"B must be a number where the objective's norm in the assumed kernel is not known, got "
+            f"B='norm' with {objective.name} and {kernel!r}"
+        )
     words: dict[Any, Any] = {"norm": objective.norm, "max": objective.B0, "inf": math.inf}
     numbers: dict[str, Any] = {
         key: words.get(plain[key], plain[key]) for key in plain if key != "kernel"
     }
-    return Assumptions(KERNEL.build(plain["kernel"], {}), **numbers)
+    return Assumptions(kernel, **numbers)
 
 
 # --- adversaries and worlds --------------------------------------------------------------------
 
-ADVERSARY: Role = Role(
+
+def _word(name: str) -> str:
+    """TopK -> top_k."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+_LIARS = {*liars.__all__} - {"Adversary", "NoAdversary", "Observation", "View"}
+_OF_LIARS: dict[str, Field] = {
+    "kernel": _KERNEL,
+    "target": Field(
+        places.read_target,
+        build=lambda plain, known: places.build_target(plain, known["objective"]),
+    ),
+    "centre": Field(
+        places.read_centre,
+        "best",
+        build=lambda plain, known: places.build_centre(plain, known["objective"]),
+    ),
+}
+ADVERSARY = Role(
     Adversary,
     {
-        "none": liars.NoAdversary,
-        "region_subtraction": liars.RegionSubtraction,
-        "subtraction": liars.Subtraction,
-        "burst": liars.Burst,
-        "clipping": liars.Clipping,
-        "aggressive_subtraction": liars.AggressiveSubtraction,
-        "adaptive_strength": liars.AdaptiveStrength,
-        "top_k": liars.TopK,
-        "flip": liars.Flip,
-        "found_decoy": liars.FoundDecoy,
-        "random_lies": liars.RandomLies,
-        "hide_and_decoy": liars.HideAndDecoy,
-        "zero_out": liars.ZeroOut,
-        "width_aware": liars.WidthAware,
-        "silent": liars.Silent,
-        "later": liars.Later,
-        "instance_targeting": liars.InstanceTargeting,
-        "just_enough": liars.JustEnough,
+        "none": f"{_WORLD}.adversaries:NoAdversary",
+        **{_word(name): f"{_WORLD}.adversaries:{name}" for name in sorted(_LIARS)},
     },
-    {
-        **_SIMPLE,
-        float | Floats: Field(fields.scale),
-        "base": Field(
-            lambda path, raw: ADVERSARY.read(path, raw),
-            build=lambda plain, known: ADVERSARY.build(plain, known),
-        ),
-        "target": Field(
-            places.read_target,
-            build=lambda plain, known: places.build_target(plain, known["objective"]),
-        ),
-        "centre": Field(
-            places.read_centre,
-            "best",
-            build=lambda plain, known: places.build_centre(plain, known["objective"]),
-        ),
-    },
-    supplied=("objective", "noise_std", "kernel", "lam"),
+    _OF_LIARS,
     given=("objective",),
-    offered=("C", "T", "seed"),
+    offered=("C", "T", "seed", "noise_std", "kernel", "lam"),
 )
+_OF_LIARS["base"] = ADVERSARY.part("base")
 
 
 def build_environment(game: Plain, objective: Objective, assumptions: Assumptions) -> Environment:
@@ -228,19 +214,15 @@ class Practical:
         return practical_beta(t - 1 - self.n_init)
 
 
-BETA = Role(object, {"sqrt_log": SqrtLog, "practical": Practical}, _SIMPLE)
+BETA = Role(object, {"sqrt_log": f"{__name__}:SqrtLog", "practical": f"{__name__}:Practical"})
+_BETA = Field(
+    lambda path, raw: BETA.read(path, raw) if isinstance(raw, Mapping) else check_plain(path, raw),
+    build=lambda plain, known: BETA.build(plain, known) if isinstance(plain, Mapping) else plain,
+)
+"""A number, or a table such as {kind = "sqrt_log", scale = 0.5}: scale * sqrt(ln t)."""
 
 
-def _read_beta(path: str, raw: Any) -> float | dict[str, Any]:
-    """A number, or a table such as {kind = "sqrt_log", scale = 0.5}: scale * sqrt(ln t)."""
-    return BETA.read(path, raw) if isinstance(raw, Mapping) else checks.real(path, raw)
-
-
-def _build_beta(plain: Any, known: Plain) -> Any:
-    return BETA.build(plain, known) if isinstance(plain, Mapping) else plain
-
-
-def _or_share_of(name: str, whole: Callable[[Plain], float], **words: Any) -> Field:
+def _or_share_of(name: str, whole: Callable[[Plain], float]) -> Field:
     """A number, or a table such as {share_of_C = 0.3}, where the whole is known only in the game."""
     key = f"share_of_{name}"
     table = {key: Field(partial(checks.real, at_least=0.0))}
@@ -251,54 +233,40 @@ def _or_share_of(name: str, whole: Callable[[Plain], float], **words: Any) -> Fi
     def build(plain: Any, known: Plain) -> Any:
         return plain[key] * whole(known) if isinstance(plain, Mapping) else plain
 
-    return Field(read, build=build, **words)
+    return Field(read, build=build)
 
 
 PLAYER = Role(
     object,
     {
-        "GPUCB": GPUCB,
-        "RobustGPUCB": RobustGPUCB,
-        "FastSlowGPUCB": FastSlowGPUCB,
-        "LadderGPUCB": LadderGPUCB,
-        "LayeredGPUCB": LayeredGPUCB,
+        **{name: f"unbribable:{name}" for name in _ALGORITHMS},
+        **{name: f"{_RIVALS}:{name}" for name in names_of_rivals},
+        "BoTorchLogNEI": f"{_RIVALS}.botorch_players:BoTorchLogNEI",
+        "BoTorchRelevancePursuit": f"{_RIVALS}.botorch_players:BoTorchRelevancePursuit",
+        "Study": f"{_RIVALS}.study_player:StudyPlayer",
+        "OptunaTPE": f"{_RIVALS}.optuna_players:OptunaTPE",
+        "OptunaGP": f"{_RIVALS}.optuna_players:OptunaGP",
     },
     {
-        **_SIMPLE,
-        "beta": Field(_read_beta, build=_build_beta),
-        "share": Field(checks.real, left_out=1.0),
-        "trust": _or_share_of("C", lambda known: float(known["C"]), left_out=0.0),
+        "beta": _BETA,
+        "trust": _or_share_of("C", lambda known: float(known["C"])),
         "unit": _or_share_of("c_max", lambda known: float(known["assumptions"].c_max)),
-        ("LayeredGPUCB", "with_all"): Field(fields.truth, left_out=False),
     },
-    supplied=("domain", "assumptions", "C", "T", "seed"),
     given=("domain", "assumptions"),
     offered=("C", "T", "seed", "n_lies"),
-    keywords=Options,
-    short={
-        "QuorumGPUCB": "unbribable:QuorumGPUCB",
-        **{name: f"unbribable.lab.rivals:{name}" for name in names_of_rivals},
-        "BoTorchLogNEI": "unbribable.lab.rivals.botorch_players:BoTorchLogNEI",
-        "BoTorchRelevancePursuit": "unbribable.lab.rivals.botorch_players:BoTorchRelevancePursuit",
-        "Study": "unbribable.lab.rivals.study_player:StudyPlayer",
-        "OptunaTPE": "unbribable.lab.rivals.optuna_players:OptunaTPE",
-        "OptunaGP": "unbribable.lab.rivals.optuna_players:OptunaGP",
-    },
 )
 
 
 def build_player(plain: Plain, domain: Grid, assumptions: Assumptions, T: int | None, seed: int) -> Any:
     """The player that a table describes, with its own stream of the seed."""
-    is_guest = is_own(plain["kind"])
-    secret = guest_seed(seed, "algorithm") if is_guest else stream(seed, "algorithm")
     told = {key: plain.get(key) for key in ("C", "n_lies")}
     if plain["kind"] == "LayeredGPUCB" and told["C"] is not None:
         T = None  # told C, it has no horizon
-    known = {"domain": domain, "assumptions": assumptions, **told, "T": T, "seed": secret}
-    player = PLAYER.build(plain, known)
+    known = {"domain": domain, "assumptions": assumptions, **told, "T": T}
+    player = PLAYER.build(plain, {**known, "seed": guest_seed(seed, "algorithm")})
     check_player(player)
-    if not is_guest:
-        player.seed = Seed.of(secret)  # GP-UCB draws nothing and takes none, but its record has one
+    if isinstance(player, Algorithm) and "seed" not in plain:
+        player.seed = Seed.of(stream(seed, "algorithm"))  # GP-UCB takes none, but its record has one
     return player
 
 

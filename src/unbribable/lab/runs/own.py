@@ -66,14 +66,15 @@ def resolve(kind: str) -> Callable[..., Any]:
     return function
 
 
-def check_plain(path: str, value: Any) -> None:
-    """Refuse what JSON cannot say: dates, NaN and infinity."""
+def check_plain(path: str, value: Any) -> Any:
+    """The value, unless JSON cannot say it: dates, NaN and infinity are refused."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):
         raise ValueError(
             f"{path} must be words, finite numbers, true or false, got {path}={value!r}"
         ) from None
+    return value
 
 
 def _check_origin(module_name: str) -> None:

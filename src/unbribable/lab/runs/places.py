@@ -12,6 +12,7 @@ from unbribable.lab.runs.streams import generator, stream
 from unbribable.lab.world.objectives import Objective
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats
+from unbribable.model.kernels import check_scale
 
 # --- candidates --------------------------------------------------------------------------------
 
@@ -91,7 +92,14 @@ def opened(X: Floats, n: int, seed: int) -> list[int]:
 
 # --- targets and centres -----------------------------------------------------------------------
 
-_CUBE = {"centre": Field(fields.numbers), "side": Field(fields.scale)}
+
+def _side(path: str, raw: Any) -> Any:
+    """A positive number, or one per coordinate."""
+    check_scale(path, raw)
+    return raw
+
+
+_CUBE = {"centre": Field(fields.numbers), "side": Field(_side)}
 _HALFSPACE = {"halfspace": Field(fields.numbers), "offset": Field(checks.real, 0.0)}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from unbribable.files import written
 from unbribable.model.checks import Floats
 
-FORMAT = 1
+FORMAT = 2
 
 MAX_BYTES = 2**30
 """A record that claims to be larger, packed or unpacked, is refused before it is loaded."""
@@ -145,7 +145,8 @@ def _array(name: str, data: bytes) -> np.ndarray:
 def _meta(text: str) -> Mapping[str, Any]:
     meta: Mapping[str, Any] = json.loads(text, parse_constant=_finite, parse_float=_finite)
     if meta.get("format") != FORMAT:
-        raise ValueError(f"a record must have format {FORMAT}, got {meta.get('format')!r}")
+        found = meta.get("format")
+        raise ValueError(f"a record must have format {FORMAT}, got {found!r}: sweep its run again")
     return meta
 
 

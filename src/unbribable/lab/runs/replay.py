@@ -3,6 +3,7 @@
 import warnings
 from typing import Any
 
+from unbribable.decision.algorithm import Algorithm
 from unbribable.lab.runs.kinds import build_assumptions, build_objective, build_player
 from unbribable.lab.runs.own import guests_in
 from unbribable.lab.runs.record import Record
@@ -15,7 +16,7 @@ def replayed(record: Record, game: dict[str, Any], t: int) -> tuple[Any, Objecti
 
     Raises:
         ValueError: The player does not ask what the record says it asked, or the game cannot be
-            replayed without loading classes of the user's own.
+            replayed: it needs classes of the user's own, or its player is a rival.
     """
     guests = guests_in([game[part] for part in ("algorithm", "objective", "assumptions")])
     if guests:
@@ -24,6 +25,8 @@ def replayed(record: Record, game: dict[str, Any], t: int) -> tuple[Any, Objecti
     assumptions = build_assumptions(game["assumptions"], objective)
     domain = Grid(objective.X)
     player = build_player(game["algorithm"], domain, assumptions, game["T"], game["seed"])
+    if not isinstance(player, Algorithm):
+        raise ValueError(f"a report replays algorithms, not rivals, got {type(player).__name__}")
     index, y = record.columns["index"], record.columns["y_tilde"]
     opened = min(t, record.meta.get("opening", 0))
     with warnings.catch_warnings():

@@ -1,17 +1,20 @@
-"""A table of a spec into an object: keys, types and defaults come from the signature of its class.
+"""A table of a spec into an object: keys and defaults come from the signature of its class.
 
-A kind is a word of ours or the import path of a guest; both are read and built here.
+Ours and a user's own are read in the same way. A kind is an import path, or a word for one of ours.
 """
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack, get_args, get_origin
 
-from unbribable.lab.runs.fields import Field, Fields, Plain, read_table
+from unbribable.lab.runs.fields import ABSENT, REQUIRED, Field, Fields, Plain, read_table, truth
 from unbribable.lab.runs.own import check_plain, is_own, resolve
 from unbribable.model import checks
+
+_PLAIN, _TRUTH = Field(check_plain), Field(truth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,29 +23,27 @@ class Role:
 
     makes: type
     """What a kind must make."""
-    kinds: Mapping[str, Callable[..., Any]]
-    """Word -> class or function. Parameters that the game does not supply are keys of the table."""
-    fields: Mapping[Any, Field]
-    """Name or type of a parameter -> how it is read. A parameter that is not here keeps its default."""
-    supplied: tuple[str, ...] = ()
-    """Parameters that the game supplies where a signature of ours names them."""
+    words: Mapping[str, str]
+    """Word -> import path of a class or function of ours."""
+    parts: Fields = field(default_factory=dict)
+    """Parameters whose values are built from what the table says. All others are passed on as they are,
+    and their constructor checks them."""
     given: tuple[str, ...] = ()
-    """What a guest is given first, in this order."""
+    """Parameters that the game supplies where a signature names them."""
     offered: tuple[str, ...] = ()
-    """What a guest is given by keyword, if its signature names it and its table does not have it."""
-    keywords: Callable[..., Any] | None = None
-    """Whose parameters the `**keywords` of our classes stand for."""
-    short: Mapping[str, str] = field(default_factory=dict)
-    """Word -> import path of a guest that comes with the package."""
+    """The same of those that a table may give itself."""
+
+    def function(self, kind: str) -> Callable[..., Any]:
+        """The class or function behind a kind."""
+        return resolve(self.words.get(kind, kind))
 
     def names(self, kind: str, parameter: str) -> bool:
         """Whether the signature of a kind names this parameter."""
-        return parameter in inspect.signature(self._function(kind)).parameters
+        return parameter in _parameters(self.function(kind))[0]
 
     def needs(self, kind: str, parameter: str) -> bool:
         """Whether it names it without a default."""
-        found = inspect.signature(self._function(kind)).parameters.get(parameter)
-        return found is not None and found.default is found.empty
+        return _parameters(self.function(kind))[0].get(parameter) is REQUIRED
 
     def read(self, path: str, raw: Any, common: Fields | None = None) -> dict[str, Any]:
         """A table, checked as far as that is possible without building the object.
@@ -52,19 +53,26 @@ class Role:
             raw: The table.
             common: Keys that are not for the constructor, whatever the kind.
         """
-        words = ", ".join(repr(kind) for kind in (*self.kinds, *self.short))
+        known = (*self.words, "module:Name of your own")
         if not isinstance(raw, Mapping):
+            words = ", ".join(repr(word) for word in known)
             raise TypeError(f"{path} must be a table with a kind ({words}), got {path}={raw!r}")
-        if "kind" not in raw:
-            raise ValueError(f"{path}.kind must be one of {words}, or module:Name, got none")
-        common, kind, rest = common or {}, raw["kind"], _without_kind(raw)
-        kind = self.short.get(kind, kind) if isinstance(kind, str) else kind
-        if is_own(kind):
-            ours = {key: rest.pop(key) for key in common if key in rest}
-            return {"kind": kind, **read_table(path, ours, common), **self._guest(path, kind, rest)}
-        checks.choice(f"{path}.kind", kind, (*self.kinds, *self.short, "module:Name of your own"))
-        keys = {field.key: field for field in self._fields(kind).values()}
-        return {"kind": kind, **read_table(path, rest, {**common, **keys})}
+        kind, rest = str(raw.get("kind")), without_kind(raw)
+        if not is_own(kind):
+            checks.choice(f"{path}.kind", kind, known)
+        kind = {each: word for word, each in self.words.items()}.get(kind, kind)
+        try:
+            parameters, is_open = _parameters(self.function(kind))
+        except ValueError as error:
+            raise ValueError(f"{path}.kind: {error}") from error
+        fields: dict[str, Field] = dict.fromkeys(rest, _PLAIN) if is_open else {}
+        for name, default in parameters.items():
+            if name not in self.given:
+                how = self.parts.get(name, _TRUTH if isinstance(default, bool) else _PLAIN)
+                default = how.default if default is REQUIRED else default
+                is_kept = name not in self.offered and (default is REQUIRED or _is_plain(default))
+                fields[how.key or name] = replace(how, default=default if is_kept else ABSENT)
+        return {"kind": kind, **read_table(path, rest, {**fields, **(common or {})})}
 
     def build(self, plain: Plain, known: Plain) -> Any:
         """The object that a table describes, with what the game supplies.
@@ -72,82 +80,61 @@ class Role:
         Raises:
             TypeError, ValueError: The constructor refuses its arguments, or something else came out.
         """
-        kind, words = plain["kind"], _without_kind(plain)
-        function, names, given = self._function(kind), self.supplied, []
-        if is_own(kind):
-            names, given = self.offered, [known[name] for name in self.given]
-        else:
-            for name, how in self._fields(kind).items():
-                value = words.pop(how.key) if how.key in words else how.left_out
-                with blamed(how.key, value):
-                    words[name] = how.build(value, known)
-        parameters = inspect.signature(function).parameters
-        for key in (key for key in names if key in parameters and key not in words):
-            if known[key] is not None or parameters[key].default is parameters[key].empty:
-                words[key] = known[key]
-        try:
-            made = function(*given, **words)
-        except (TypeError, ValueError) as error:
-            if not is_own(kind):
-                raise
-            table = _without_kind(plain)
-            raise ValueError(f"{kind} must accept its arguments, got {table}: {error}") from error
+        function, words = self.function(plain["kind"]), without_kind(plain)
+        parameters, _ = _parameters(function)
+        for name in parameters.keys() & self.parts.keys():
+            how = self.parts[name]
+            if (key := how.key or name) in words:
+                words[name] = how.build(words.pop(key), known)
+        for name in (*self.given, *self.offered):
+            is_known = known[name] is not None or parameters.get(name) is REQUIRED
+            if name in parameters and name not in words and is_known:
+                words[name] = known[name]
+        made = function(**words)
         if not isinstance(made, self.makes):
-            raise TypeError(f"{kind} must make one {self.makes.__name__}, got {type(made).__name__}")
+            kind, wanted = plain["kind"], self.makes.__name__
+            raise TypeError(f"{kind} must make one {wanted}, got {type(made).__name__}")
         return made
 
-    def _function(self, kind: str) -> Callable[..., Any]:
-        return resolve(kind) if is_own(kind) else self.kinds[kind]
+    def part(self, key: str) -> Field:
+        """How a table under this key of another one becomes an object."""
 
-    def _fields(self, kind: str) -> dict[str, Field]:
-        """Parameter -> its field, with key and default filled in."""
-        parameters = dict(inspect.signature(self.kinds[kind], eval_str=True).parameters)
-        takes_keywords = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-        if takes_keywords and self.keywords is not None:
-            parameters |= inspect.signature(self.keywords, eval_str=True).parameters
-        found = {}
-        for name, parameter in parameters.items():
-            names = ((kind, name), name, parameter.annotation)
-            how = next((self.fields[one] for one in names if one in self.fields), None)
-            if how is not None and name not in self.supplied:
-                has_default = parameter.default is not parameter.empty
-                default = parameter.default if has_default else how.default
-                found[name] = replace(how, default=default, key=how.key or name)
-        return found
+        def build(plain: Plain, known: Plain) -> Any:
+            with blamed(key):
+                return self.build(plain, known)
 
-    def _guest(self, path: str, kind: str, raw: dict[str, Any]) -> dict[str, Any]:
-        """The keys of a guest's table, checked against its signature."""
-        try:
-            signature = inspect.signature(resolve(kind))
-        except ValueError as error:
-            raise ValueError(f"{path}.kind: {error}") from error
-        for key, value in raw.items():
-            check_plain(f"{path}.{key}", value)
-        offered = [name for name in self.offered if name in signature.parameters and name not in raw]
-        try:
-            signature.bind(*self.given, **dict.fromkeys(offered), **raw)
-        except TypeError as error:
-            also = ", ".join((*self.given, *offered)) or "nothing"
-            raise ValueError(
-                f"keys of {path} must be the arguments of {kind}{signature} ({also} given by the "
-                f"game), got {raw}: {error}"
-            ) from error
-        return raw
+        return Field(self.read, build=build)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
+    """What a table can give it, with the defaults, and whether it takes any other key, too."""
+    found: dict[str, Any] = {}
+    is_open = False
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            is_open = get_origin(parameter.annotation) is not Unpack
+            options = {} if is_open else get_args(parameter.annotation)[0].__annotations__
+            found |= dict.fromkeys(options, ABSENT)
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
+            found[name] = REQUIRED if parameter.default is parameter.empty else parameter.default
+    return found, is_open
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a default can stand in a table, so that changing it changes the key of a game."""
+    is_number = isinstance(value, float) and math.isfinite(value)
+    return value is None or is_number or isinstance(value, (str, int))
 
 
 @contextmanager
-def blamed(path: str, table: Any) -> Iterator[None]:
-    """Put the path of a table in front of what its constructor says about one of its keys."""
+def blamed(path: str) -> Iterator[None]:
+    """Put the path of a table in front of what its constructor says."""
     try:
         yield
     except (TypeError, ValueError) as error:
-        words = str(error)
-        if not isinstance(table, Mapping) or words.startswith((path, str(table.get("kind")))):
-            raise  # it says already whose fault it is
-        is_about_a_key = words.replace(".", " ").replace("[", " ").split(" ")[0] in table
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{path}.{words}" if is_about_a_key else f"{path}: {words}") from error
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{path}: {error}") from error
 
 
-def _without_kind(table: Plain) -> dict[str, Any]:
+def without_kind(table: Plain) -> dict[str, Any]:
+    """The other keys of a table."""
     return {key: value for key, value in table.items() if key != "kind"}

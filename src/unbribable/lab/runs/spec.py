@@ -45,26 +45,21 @@ _OF_ALGORITHMS: Fields = {
 def _algorithm(path: str, raw: Any) -> AlgorithmSpec:
     plain = kinds.PLAYER.read(path, raw, _OF_ALGORITHMS)
     label, C, factor, assumptions, *knows = (plain.pop(key) for key in _OF_ALGORITHMS)
-    kind = plain["kind"]
-    both = zip(("C", "n_lies"), knows, strict=True)
-    told = tuple(key for key, one in both if _is_told(path, kind, key, one))
-    if is_own(kind) and "C" not in told and raw.keys() & {"C", "C_factor"}:
-        raise ValueError(f"{path} must not have C or C_factor: {kind} takes no C, got {raw}")
-    told = tuple(key for key in told if key not in plain)
-    return AlgorithmSpec(label or name_of(kind), C, factor, told, assumptions, plain)
+    told = tuple(
+        key
+        for key, one in zip(("C", "n_lies"), knows, strict=True)
+        if key not in plain and _is_told(path, plain["kind"], key, one)
+    )
+    if "C" not in told and raw.keys() & {"C", "C_factor"}:
+        raise ValueError(f"{path} must not have C or C_factor: {plain['kind']} is told no C, got {raw}")
+    return AlgorithmSpec(label or name_of(plain["kind"]), C, factor, told, assumptions, plain)
 
 
 def _is_told(path: str, kind: str, key: str, knows: bool | None) -> bool:
-    """Whether a player is told the budget of this name: where it must be, or where the spec says so.
-
-    A guest is told every C that its signature names, as it is given T and its seed.
-    """
+    """Whether a player is told the budget of this name: where it must be, or where the spec says so."""
     if knows and not kinds.PLAYER.names(kind, key):
         raise ValueError(f"{path}.knows_{key} must be left out: {kind} takes no {key}, got true")
-    if knows is None:
-        is_offered = is_own(kind) and key == "C"
-        return kinds.PLAYER.names(kind, key) if is_offered else kinds.PLAYER.needs(kind, key)
-    return knows
+    return kinds.PLAYER.needs(kind, key) if knows is None else knows
 
 
 def _adversary(path: str, raw: Any) -> AdversarySpec:
@@ -187,10 +182,9 @@ def _chosen(path: str, raw: Any, ours: Any) -> Any:
 def _spec(plain: dict[str, Any], folders: tuple[str, ...]) -> Spec:
     """The values together, defaults that depend on others filled in."""
     label, objective = plain.pop("objective")
-    assumptions = _assumptions(plain, objective)
-    for k, algorithm in enumerate(plain["algorithms"]):
-        if algorithm.assumptions:
-            _check_norm(f"algorithms[{k}].", {**assumptions, **algorithm.assumptions}, objective)
+    assumed = plain["assumptions"] or read_table("assumptions", {}, kinds.ASSUMPTIONS)
+    truth = {"noise_std": plain["noise_std"], "c_max": plain["c_max"]}
+    assumptions = {key: truth.get(key) if value is None else value for key, value in assumed.items()}
     threat, n_lies = plain.pop("threat"), plain.pop("n_lies")
     if n_lies and plain["budgets"]:
         raise ValueError(f"a spec must have budgets or n_lies, not both, got n_lies={n_lies}")
@@ -204,35 +198,6 @@ def _spec(plain: dict[str, Any], folders: tuple[str, ...]) -> Spec:
         objective_label=label,
         folders=folders,
     )
-
-
-def _assumptions(plain: Plain, objective: Plain) -> dict[str, Any]:
-    """The table of assumptions with the truth where nothing is assumed."""
-    kind, its = objective["kind"], _kernel(objective)
-    table = plain["assumptions"] or read_table("assumptions", {}, kinds.ASSUMPTIONS)
-    truth = {"kernel": its, "noise_std": plain["noise_std"], "c_max": plain["c_max"]}
-    filled = {key: truth.get(key) if value is None else value for key, value in table.items()}
-    if filled["kernel"] is None:
-        raise ValueError(f"assumptions.kernel must be given for objective.kind={kind!r}, got none")
-    _check_norm("", filled, objective)
-    return filled
-
-
-def _kernel(objective: Plain) -> Plain | None:
-    """The objective's own kernel, in which its norm is known."""
-    if objective["kind"] == "figure_1":
-        return {"kind": "squared_exponential", "lengthscale": 0.1}
-    # a key of that name is a guest's own business
-    return None if is_own(objective["kind"]) else objective.get("kernel")
-
-
-def _check_norm(path: str, assumptions: Plain, objective: Plain) -> None:
-    its = _kernel(objective)
-    if assumptions["B"] == "norm" and (its is None or assumptions["kernel"] != its):
-        raise ValueError(
-            f"{path}assumptions.B must be a number where the objective's norm in the assumed kernel is "
-            f"not known, got assumptions.B='norm' with objective.kind={objective['kind']!r}"
-        )
 
 
 def _check(spec: Spec) -> None:
@@ -257,18 +222,18 @@ def _check(spec: Spec) -> None:
 def _check_games(spec: Spec) -> None:
     """Build every part of the first seed's games: their constructors know the limits."""
     seed, T, budget = (spec.axes[name][0] for name in ("seeds", "T", "budgets"))
-    with blamed("objective", spec.objective):
+    with blamed("objective"):
         objective = kinds.build_objective(spec.objective, seed)
-    with blamed("assumptions", spec.assumptions):
+    with blamed("assumptions"):
         assumptions = kinds.build_assumptions(spec.assumptions, objective)
     for k, algorithm in enumerate(spec.algorithms):
         table = algorithm.table(budget, is_counted=spec.is_counted)
-        with blamed(f"algorithms[{k}].assumptions", algorithm.assumptions):
+        with blamed(f"algorithms[{k}].assumptions"):
             own = kinds.build_assumptions({**spec.assumptions, **algorithm.assumptions}, objective)
-        with blamed(f"algorithms[{k}]", table), suppress(ModuleNotFoundError):
+        with blamed(f"algorithms[{k}]"), suppress(ModuleNotFoundError):
             # an extra may be missing here and not where the game is played: it costs its own games
             kinds.build_player(table, Grid(objective.X), own, T, seed)
     for k, adversary in enumerate(spec.adversaries):
         game = spec.run(seed, T, adversary, spec.algorithms[0], budget).game
-        with blamed(f"adversaries[{k}]", {**adversary.plain, "threat": adversary.threat}):
+        with blamed(f"adversaries[{k}]"):
             kinds.build_environment(game, objective, assumptions)

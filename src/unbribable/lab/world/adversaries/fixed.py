@@ -9,6 +9,7 @@ from unbribable.lab.world.adversaries.base import Adversary, View
 from unbribable.lab.world.objectives import Objective
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats
+from unbribable.model.kernels import check_scale
 
 
 class FixedLies(Adversary):
@@ -41,7 +42,7 @@ class Subtraction(Adversary):
         self, centre: Floats, *, scale: float | Floats, height: float, is_smooth: bool = True
     ) -> None:
         self._centre = checks.array("centre", centre, ndim=1)
-        self._scale = np.asarray(scale, dtype=np.float64)
+        self._scale = np.asarray(check_scale("scale", scale))
         self._height = checks.real("height", height, above=0.0)
         self._is_smooth = is_smooth
 
