@@ -206,7 +206,7 @@ def suspects(
         {
             "trial": suspect.number,
             "reading": suspect.y,
-            "expected": f"{suspect.expected:.4g} +- {suspect.sd:.2g}",
+            "expected": f"{suspect.expected:.4g} +- {suspect.expected_sd:.2g}",
             "evidence": "; ".join(suspect.evidence),
         }
         for suspect in found

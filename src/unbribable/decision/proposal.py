@@ -63,7 +63,7 @@ class Query:
         return Reading(self.t, self.u, y, self.drawn, self.instance, lam, lcb, level=self.level)
 
 
-CHOOSERS = ("algorithm", "user", "design", "scout")
+CHOOSERS = ("algorithm", "user", "design")
 """Who may have chosen the point of a reading."""
 
 

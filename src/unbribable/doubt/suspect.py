@@ -1,5 +1,6 @@
 """What speaks against a reading, as data."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -23,16 +24,10 @@ class Kind(StrEnum):
     """It is one of the readings in a row, in `rounds`, that are all `off` to the same side."""
     DRIFT = "drift"
     """The same, and they are off more and more."""
-    BEYOND_REACH = "beyond reach"
-    """It lies outside [`low`, `high`], which f and noise cannot leave, and was cut there."""
     NOT_LEARNABLE = "not learnable"
     """It is infinite, or too large to be computed with, so nobody learned it."""
     MISSING = "missing"
     """It is certain only if none of the `n` missing readings is missing because of its value."""
-
-
-HEURISTIC_KINDS = (Kind.PREDICTED, Kind.EQUAL, Kind.BURST, Kind.DRIFT, Kind.BEYOND_REACH)
-"""The kinds for which a reading is flagged, whatever the bounds say."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +62,12 @@ class Suspect:
     """The point read, (d,)."""
     y: float
     """What was told."""
+    probability: float
+    """Of a lie: a heuristic."""
     expected: float
-    """What the other readings predict here, without those that look like lies."""
-    sd: float
+    """What the other readings predict here, by as much as each looks honest."""
+    expected_sd: float
     """Standard deviation of y around it, honest noise included."""
-    residual: float
-    """y - expected."""
-    score: float
-    """|residual| / sd: how many standard deviations off. Comparable between readings."""
-    instance: str | None
-    """The instance that learned from it, None if nobody did."""
     is_flagged: bool
     """Heuristic verdict, or certain."""
     is_certain: bool
@@ -99,19 +90,19 @@ class Suspect:
 
 
 def in_order(found: Iterable[Suspect]) -> list[Suspect]:
-    """The most suspicious first: certain ones, then flagged ones, then by score.
+    """The most suspicious first: certain ones, then flagged ones, then by the probability of a lie.
 
-    Equal readings, and those in a row, stand together and before single ones, whatever their own scores:
-    what they have in common speaks against them. The score of the worst of them counts for all.
+    Equal readings, and those in a row, stand together and before single ones: what they have in common
+    speaks against them. Of equally probable ones the first is the one that is off by most.
     """
     found = list(found)
-    score = {suspect.t: suspect.score for suspect in found}
 
-    def rank(suspect: Suspect) -> tuple[bool, bool, bool, float, float]:
+    def rank(suspect: Suspect) -> tuple[bool, bool, int, float, float]:
         kinds = (Kind.EQUAL, Kind.BURST, Kind.DRIFT)
         company = [t for reason in suspect.reasons if reason.kind in kinds for t in reason.rounds]
-        worst = max(score.get(t, 0.0) for t in (suspect.t, *company))
-        return not suspect.is_certain, not suspect.is_flagged, not company, -worst, -suspect.score
+        first = min(suspect.t, *company) if company else sys.maxsize
+        off = abs(suspect.y - suspect.expected) / suspect.expected_sd
+        return not suspect.is_certain, not suspect.is_flagged, first, -suspect.probability, -off
 
     return sorted(found, key=rank)
 

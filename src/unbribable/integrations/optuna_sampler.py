@@ -81,8 +81,8 @@ class UnbribableSampler(BaseSampler):
     Algorithms 2 and 3 (`known_or_zero`, corruption="layers") draw which instance learns. They are safe
     against those who do not know the draw. With reveal="before" whoever can read the storage can
     read it there, and so is a strong adversary; with reveal="after" and a secret seed it is written
-    when the value is told. That hides it where a scout chooses the points; where the algorithm itself
-    does (assumptions given, no explore), the point gives the draw away. The others do not draw, and need
+    when the value is told. That hides it where a heuristic chooses the points; where the algorithm
+    itself does (assumptions given, no explore), the point gives the draw away. The others do not draw, and need
     no secret. Whoever can write to the storage can change values: the documentation's page on threat
     models says what that means.
 
@@ -124,8 +124,8 @@ class UnbribableSampler(BaseSampler):
             check_secret(self._seed)
             if Terms(self._plan, Seed.of(self._seed), AFTER).seen_by_readers is not None:
                 warnings.warn(
-                    "reveal='after' must have a scout to hide the draw from those who read the storage, "
-                    f"got none: {GIVEN_AWAY}, so they are strong adversaries; give explore=2.0",
+                    "reveal='after' must have a heuristic choose the points to hide the draw from "
+                    f"those who read the storage, got none: {GIVEN_AWAY}, so they are strong adversaries; give explore=2.0",
                     UserWarning,
                     stacklevel=2,
                 )

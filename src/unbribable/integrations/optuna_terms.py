@@ -36,7 +36,7 @@ MAX_WAIT = 5
 
 GIVEN_AWAY = "with assumptions= and no explore= the point of a trial gives it away"
 """Why reveal="after" does not hide a draw: each instance chooses its own point, as anybody can work out
-from the trials before. A scout chooses the same point whatever was drawn."""
+from the trials before. A heuristic chooses the same point whatever was drawn."""
 
 _WORDS = {"n_rounds": "n_trials", "seed_sha256": "seed"}
 """Names of a plan for which the sampler has another word."""

@@ -1,5 +1,7 @@
 """Every factorisation of the library: solve, invert, log-determinant, conditioning."""
 
+from contextlib import suppress
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, lu_factor, lu_solve, solve_triangular
 from scipy.linalg.lapack import dpotri
@@ -152,3 +154,24 @@ def condition(top: Floats, u: Ints, prec: Floats) -> tuple[Floats, float]:
 def resolution(m: int) -> float:
     """What float64 resolves in a variance that is a difference of m products."""
     return 4.0 * m * float(np.finfo(float).eps)
+
+
+def lower_factors(matrices: Floats) -> Floats:
+    """L of each of some matrices, (p, m, m), by their lower triangles; NaN where there is none."""
+    factors: Floats = np.full_like(matrices, np.nan)
+    try:
+        factors[:] = np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        for k, matrix in enumerate(matrices):
+            with suppress(np.linalg.LinAlgError):
+                factors[k] = np.linalg.cholesky(matrix)
+    return factors
+
+
+def inverses(matrices: Floats) -> Floats:
+    """The inverse of each of some positive definite matrices, (p, m, m), by their lower triangles.
+
+    Raises:
+        LinAlgError: One of them is not positive definite in float64.
+    """
+    return np.array([Factor(matrix.T).inverse() for matrix in matrices])

@@ -4,23 +4,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from unbribable.decision.ahead import is_among
 from unbribable.decision.conditions import FitIsRight, Open, under
 from unbribable.decision.price import ROUNDS, Price
 from unbribable.decision.price import price as algorithm_price
 from unbribable.decision.recommend import Recommendation, certified, provable
-from unbribable.doubt.suspect import (
-    HEURISTIC_KINDS,
-    Kind,
-    Reason,
-    Suspect,
-    equal_to,
-    in_order,
-)
+from unbribable.decision.words import plus_minus
+from unbribable.doubt.suspect import Suspect
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
-from unbribable.practice.estimate import expected
 from unbribable.practice.plan import OF_LIES, Plan
-from unbribable.practice.suspects import suspects
+from unbribable.practice.suspects import NOTICED, suspects
 
 CONDITIONAL = (
     "not known before them: the guarantee holds only if this fit is right, and its probability is what "
@@ -29,11 +25,21 @@ CONDITIONAL = (
 )
 
 HEURISTIC = (
-    "The point was chosen by a heuristic: the best lower bound on the readings that do not look like "
-    "lies."
+    "The point was chosen by a heuristic: the best value to expect among the points that were read."
 )
-N_DOUBTED = 2000
-"""Readings that are all compared with each other to advise, at most: that costs O(m^3)."""
+
+LONE = 0.25
+"""A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
+more than this share of their range."""
+
+CLEARLY = 0.25
+"""A value is clearly worse than another one from this share of the range of honest readings on."""
+
+OUTSIDE = (
+    "The expected value is outside the worst case: it takes lies for the truth, or something assumed is "
+    "false."
+)
+"""A warning where the estimate and the interval contradict each other."""
 
 
 def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendation | None:
@@ -42,24 +48,23 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     Args:
         engine: What was told.
         among: Points read that may be advised, as the kernel sees them; all if None. If given, a
-            scout always chooses, and the answer is None if it holds no reading of them.
+            heuristic always chooses, and the answer is None if it holds no reading of them.
     """
     current = engine.settled()
     if current is None:
         return None
-    algorithm, units, x = current.judge(), current.model().units, None
-    is_scouted = among is not None or engine.plan.explore is not None
-    if is_scouted:
-        x = current.scout().incumbent(among)
+    algorithm, units, x = current.algorithm(), current.model().units, None
+    is_heuristic = among is not None or engine.plan.explore is not None
+    if is_heuristic:
+        x = current.incumbent(among)
         if x is None:
             return None
     best = certified(algorithm, units=units, x=x)
     is_stated = best.regret_bound is not None
     if engine.plan.lies is not None and is_stated:
         best = best.allowing_for(max(_lies_allowed(current), _n_flagged(current)))
-    u = algorithm.candidates.coordinates[best.index]
-    best = expected(best, current.estimate(), u, current.fit().likely.units)
-    words = [HEURISTIC, best.guarantee] if is_scouted else [best.guarantee]
+    best = expected(best, current, algorithm.candidates.coordinates[best.index])
+    words = [HEURISTIC, best.guarantee] if is_heuristic else [best.guarantee]
     supposed = best.supposed
     if engine.plan.fitted:
         supposed += ", and the fitted model is right"
@@ -72,11 +77,60 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         remarks += [short, growing(current) if best.is_wide else ""]
     return replace(
         best,
-        rule="scout" if is_scouted else best.rule,
+        rule="heuristic" if is_heuristic else best.rule,
         supposed=supposed,
         premise=premise,
         remarks=tuple(filter(None, remarks)),
         guarantee=" ".join(filter(None, words)),
+    )
+
+
+def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
+    """A recommendation with the value to expect at its point u, (d,), and whether to rely on it."""
+    (mean,), (sd,) = engine.predict(u[None])
+    is_flagged = engine.judge().verdict().is_flagged
+    honest = [reading.y for reading, is_lie in zip(engine.told, is_flagged, strict=True) if not is_lie]
+    spread = max(honest) - min(honest) if honest else 0.0
+    lower, upper = best.interval
+    value, value_sd = float(mean), float(sd)
+    beyond = max(lower - value, value - upper)  # NaN, and no contradiction, where there is no interval
+    is_outside = best.probability is not None and beyond > NOTICED * value_sd + 1e-9 * spread
+    cautions = [_caution(engine, u, spread), OUTSIDE if is_outside else ""]
+    return replace(
+        best,
+        estimate=value,
+        estimate_sd=value_sd,
+        n_honest=len(honest),
+        is_wide=0.0 < spread < upper - lower,
+        caution=" ".join(filter(None, cautions)),
+        clearly_worse=_clearly_worse(value, spread, engine.plan.sign),
+    )
+
+
+def _clearly_worse(value: float, spread: float, sign: float) -> float | None:
+    """Worse than value by a quarter of the spread, or by up to half as much again: a round number."""
+    by = CLEARLY * spread
+    if not 0.5 * by > 0.0:
+        return None
+    places = math.floor(math.log10(0.5 * by))
+    steps = float(np.floor((sign * value - by) / 10.0**places))
+    return round(sign * steps * 10.0**places, -places)
+
+
+def _caution(engine: Engine, u: Floats, spread: float) -> str:
+    """A warning where only the readings of the point itself say what f is there (ours, heuristic).
+
+    A lie that is told whenever the point is read then looks like a peak.
+    """
+    own = np.flatnonzero(is_among(np.array([reading.u for reading in engine.told]), [u]))
+    if not len(own):
+        return ""
+    mean, sd = engine.judge().elsewhere(own)
+    if sd <= LONE * spread:
+        return ""
+    return (
+        "Too few rounds to tell a lie from a peak: the other readings predict "
+        f"{plus_minus(engine.plan.sign * mean, sd)}. Read points near it first."
     )
 
 
@@ -109,16 +163,14 @@ def clipped(engine: Engine) -> str:
 def overdrawn(engine: Engine, best: Recommendation) -> tuple[str, str]:
     """A warning where more looks false than the guarantee allows for, in short and whole.
 
-    Where lies are counted, more readings; else more in all. None is given beyond N_DOUBTED readings.
+    Where lies are counted, more readings; else more in all.
     """
-    if len(engine.told) > N_DOUBTED:
-        return "", ""
     word = next(word for word in OF_LIES if getattr(engine.plan, word) is not None)
     if engine.plan.lies is None:
-        C = engine.fit().scale * (getattr(engine.judge(), "C", None) or 0.0)
+        C = engine.fit().units.scale * (getattr(engine.algorithm(), "C", None) or 0.0)
         if best.levels:
             C = next(level.C for level in best.levels if level.regret_bound is not None)
-        off = sum(abs(each.residual) for each in _scored(engine) if each.is_flagged)
+        off = sum(abs(each.y - each.expected) for each in doubt(engine, flagged_only=True))
         is_more, advice = off > C, f"raise {word}="
         much = f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the"
     else:
@@ -151,8 +203,8 @@ def growing(engine: Engine) -> str:
 
 
 def _n_flagged(engine: Engine) -> int:
-    """How many readings look false; 0 beyond N_DOUBTED readings."""
-    return len(doubt(engine, flagged_only=True)) if len(engine.told) <= N_DOUBTED else 0
+    """How many readings look false."""
+    return len(doubt(engine, flagged_only=True))
 
 
 def _lies_allowed(engine: Engine) -> int:
@@ -162,9 +214,9 @@ def _lies_allowed(engine: Engine) -> int:
 
 def detection(engine: Engine) -> str:
     """That corruption was detected, and how sure that is; empty if it was not."""
-    if not engine.is_ready or engine.judge().detected is None:
+    if not engine.is_ready or engine.algorithm().detected is None:
         return ""
-    algorithm = engine.judge()
+    algorithm = engine.algorithm()
     said, conditions = f"Corruption was detected in round {algorithm.detected}.", provable(algorithm)
     if conditions is None:
         return f"{said} Nothing is proven by that."
@@ -175,29 +227,21 @@ def detection(engine: Engine) -> str:
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
-    """The readings in the user's units, the most suspicious first."""
+    """The readings in the user's units, the most suspicious first; see `suspects`."""
     current = engine.settled()
     if current is None:
         return ()
-    units = current.model().units
-    low, high = units.interval(-units.limit, units.limit)
-    told = {reading.t: reading.y for reading in engine.told}
-    found = []
-    for suspect in _scored(current):
-        y = told[suspect.t]
-        if not low <= y <= high:
-            residual = y - suspect.expected
-            score = min(abs(residual) / suspect.sd, 1e300)
-            equal = equal_to(tuple(t for t in sorted(told) if told[t] == y and t != suspect.t))
-            reasons = (
-                Reason(Kind.BEYOND_REACH, low=low, high=high),
-                Reason(Kind.PREDICTED, off=residual, expected=suspect.expected, sd=suspect.sd),
-                *equal,
-            )
-            suspect = replace(suspect, residual=residual, score=score, is_flagged=True, reasons=reasons)
-        found.append(replace(suspect, y=y))
-    ordered = in_order(found)
-    return tuple(suspect for suspect in ordered if suspect.is_flagged or not flagged_only)
+    state = (len(engine.told), *engine.lost.items())
+    if engine.scored is None or engine.scored[0] != state:
+        found = suspects(
+            current.told,
+            current.judge().verdict(),
+            current.algorithm(),
+            current.model().units,
+            is_fitted=bool(engine.plan.fitted),
+        )
+        engine.scored = (state, found)
+    return tuple(suspect for suspect in engine.scored[1] if suspect.is_flagged or not flagged_only)
 
 
 def price(
@@ -220,12 +264,12 @@ def price(
     current, best = engine.settled(), advise(engine, among)
     if current is None or best is None:
         raise RuntimeError("a price needs a reading, there is none; tell one")
-    honest = {reading.t for reading in current.scout().kept}
-    values = [reading.y for reading in engine.told if reading.t in honest]
-    units, spread = current.model().units, max(values) - min(values)
+    flagged = {suspect.t for suspect in doubt(engine, flagged_only=True)}
+    values = [reading.y for reading in engine.told if reading.t not in flagged]
+    units, spread = current.model().units, max(values) - min(values) if values else 0.0
     supposed = [FitIsRight("the fitted model")] if engine.plan.fitted else []
     return algorithm_price(
-        current.judge(), eps, best.x, units, spread=spread, supposed=supposed, counted=counted
+        current.algorithm(), eps, best.x, units, spread=spread, supposed=supposed, counted=counted
     )
 
 
@@ -241,7 +285,7 @@ def modelled(engine: Engine, names: Sequence[str] = ()) -> str:
         return plan.assumptions.in_words(names=names)
     if current is None:
         return "None yet: there is no reading to fit them to."
-    model, units = current.fit().judge, current.model().units
+    model, units = current.fit(), current.model().units
     return (
         f"{model.assumptions.in_words(is_fitted=bool(plan.fitted), names=names)} Here f and the "
         f"readings are counted from {units.center:.6g} in units of {units.scale:.6g}, and readings "
@@ -253,38 +297,6 @@ def assumed(engine: Engine, names: Sequence[str] = ()) -> str:
     """The same, with what was given and what was fitted."""
     parts = [modelled(engine, names), origin(engine.plan) if engine.told else ""]
     return " ".join(filter(None, parts))
-
-
-def _scored(engine: Engine) -> tuple[Suspect, ...]:
-    """Scores by the most likely model; certainty by the one that guarantees rest on.
-
-    Where that was fitted nothing is certain: the fit saw the readings it would accuse. Kept until
-    something is told, since it costs O(m^3).
-    """
-    state = (len(engine.told), *engine.lost.items())
-    if engine.scored is None or engine.scored[0] != state:
-        judge, likely = engine.model(), engine.fit().scores
-        found = suspects(
-            engine.judge(),
-            units=judge.units,
-            scored_by=likely.assumptions,
-            cut_at=likely.units.limit,
-        )
-        if engine.plan.fitted:
-            found = tuple(_uncertain(suspect) for suspect in found)
-        engine.scored = (state, found)
-    return engine.scored[1]
-
-
-def _uncertain(suspect: Suspect) -> Suspect:
-    """The same where nothing is certain; flagged only if something else speaks against it."""
-    if not suspect.is_certain:
-        return suspect
-    is_flagged = any(reason.kind in HEURISTIC_KINDS for reason in suspect.reasons)
-    reasons = tuple(reason for reason in suspect.reasons if reason.kind != Kind.MISSING)
-    return replace(
-        suspect, is_certain=False, is_flagged=is_flagged, reasons=reasons if is_flagged else ()
-    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -16,7 +16,6 @@ from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
 from unbribable.practice.figures.belief import axes_of
 from unbribable.practice.figures.scatter import scatter
-from unbribable.practice.predictions import FLAG_AT
 from unbribable.practice.space import Space
 from unbribable.practice.table import ranges
 from unbribable.say.worst_case import MEANING
@@ -146,13 +145,19 @@ def _suspects(audit: "Audit") -> Iterable[str]:
             )
             against = "; ".join(audit.against(each)).replace("+-", "±")
             rows.append(
-                [_number(audit, each.t), *where, f"{each.y:.4g}", _near(each.expected, each.sd), against]
+                [
+                    _number(audit, each.t),
+                    *where,
+                    f"{each.y:.4g}",
+                    _near(each.expected, each.expected_sd),
+                    against,
+                ]
             )
         yield _table(head, rows, "cards")
     else:
         yield (
-            f"<p>None is {FLAG_AT:g} or more standard deviations from what the others predict. With few "
-            "readings for so many parameters that standard deviation is large, and hides lies.</p>"
+            "<p>None is more likely a lie than not. With few readings for so many parameters much is "
+            "possible, and lies can hide.</p>"
         )
     yield (
         f"<figure>{scatter(audit.result.suspects, audit.label)}<figcaption>Every reading against what "
@@ -160,9 +165,9 @@ def _suspects(audit: "Audit") -> Iterable[str]:
         "their numbers, look false, and those at the edge lie beyond it.</figcaption></figure>"
     )
     yield (
-        '<p class="soft">A flag is a heuristic: the reading is at least '
-        f"{FLAG_AT:g} standard deviations from what the others predict in its place. Look at the record "
-        "of these measurements before you call them wrong. Nothing was deleted.</p>"
+        '<p class="soft">A flag is a heuristic: by what the other readings say, this one is more likely '
+        "a lie than not. Look at the record of these measurements before you call them wrong. Nothing "
+        "was deleted.</p>"
     )
 
 
@@ -184,7 +189,7 @@ def _answers(audit: "Audit") -> Iterable[str]:
         (
             "to be expected",
             _near(best.estimate, best.estimate_sd),
-            _near(others.expected, others.sd) + " by the other readings",
+            _near(others.expected, others.expected_sd) + " by the other readings",
         ),
         ("worst case", _interval(audit), "–"),
     ]
@@ -238,8 +243,8 @@ def _lying(audit: "Audit") -> Iterable[str]:
 def _model(audit: "Audit") -> Iterable[str]:
     engine, space = audit.result.engine.settled(), audit.result.space
     assert engine is not None
-    model = engine.fit().likely
-    units, moved = model.units, _moved(engine, space, audit.recommendation.x)
+    typical, moved = engine.judge().typical(), _moved(engine, space, audit.recommendation.x)
+    center = engine.plan.sign * typical.center
     values = ranges(space)
     yield "<h2>The model, and how it was found</h2>"
     rows = [(name, values[name], f"{move:.3g}") for name, move in moved.items()]
@@ -247,13 +252,13 @@ def _model(audit: "Audit") -> Iterable[str]:
     how = "Kernel, noise and range were given."
     if engine.plan.fitted:
         how = (
-            f"{', '.join(engine.plan.fitted)} were fitted: the values under which the readings that "
-            "look honest are most likely, where up to a quarter may be set aside as lies."
+            f"{', '.join(engine.plan.fitted)} were fitted, together with the verdicts: many "
+            "hypotheses about the function and the lies, as likely as the readings make them."
         )
     yield (
         "<p>Noise of a reading: about "
-        f"{units.scale * model.assumptions.noise_std:.3g} (standard deviation). The value varies around "
-        f"{units.center:.4g} by about {units.scale:.3g}. "
+        f"{typical.noise_std:.3g} (standard deviation). The value varies around {center:.4g} by about "
+        f"{typical.scale:.3g}. "
         f"{escape(how[0].upper() + how[1:])}</p>"
     )
     for note in audit.notes:

@@ -11,15 +11,16 @@ from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
 from unbribable.decision.proposal import Query, Reading
+from unbribable.doubt.hypotheses import Known
+from unbribable.doubt.judge import Judge, last_stop
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
-from unbribable.practice.estimate import Estimate
-from unbribable.practice.fitted import Fitted, Given, Model
-from unbribable.practice.plan import EXPLORE, Plan
-from unbribable.practice.scout import Scout, last_stop
+from unbribable.practice.choose import Promise, best_candidate, best_point
+from unbribable.practice.fitted import Model, fitted, given
+from unbribable.practice.plan import Plan
 
 N_AT_ONCE = 256
 """From this many readings on, those that a model was fitted to are learned in one go."""
@@ -33,7 +34,7 @@ class Engine:
 
     The host numbers the rounds, from 1. In the initial design round t reads the t-th point of a Sobol
     sequence that the seed scrambles. Once n_design readings are told, whatever the user did not assume
-    is fitted to them, and again as more arrive (`last_fit_point`). Everything is a function of plan,
+    is fitted to them, and again as more arrive (`Judge`). Everything is a function of plan,
     seed and the readings in their order: when, and in how many steps, it is worked out does not matter.
 
     Attributes:
@@ -71,12 +72,11 @@ class Engine:
             )
         self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
         self._fitted_at = self._counted = -1
-        self._models: Fitted | Given | None = None
+        self._model: Model | None = None
         if plan.assumptions is not None:
-            self._models = Given(plan.assumptions, plan.sign)
+            self._model = given(plan.assumptions, plan.sign)
         self._algorithm: Algorithm | None = None
-        self._scout: Scout | None = None
-        self._estimate: tuple[object, Estimate] | None = None  # and after what
+        self._judge: Judge | None = None
 
     # --- ask and tell --------------------------------------------------------------------------
 
@@ -97,9 +97,9 @@ class Engine:
         if not self.is_ready:
             u = self._design(t, avoid)
         elif self.plan.explore is not None:
-            u = self.scout().choose(t, pending, avoid)
+            u = self._promising(t, pending, avoid)
         else:
-            algorithm = self.judge()
+            algorithm = self.algorithm()
             label = algorithm.drawn(t) if drawn is None or self._is_redrawn else drawn
             u = algorithm.query_at(t, label, pending, avoid).u
         return Query(t, self.x_of(u), u, index=None, instance=None, drawn=drawn)
@@ -132,7 +132,7 @@ class Engine:
             del self.told[place]
             self._lost_at = {s: n - (n > place) for s, n in self._lost_at.items()}
         self.retracted[t] = unrelated_to_value
-        self.scored = self._estimate = self._algorithm = self._scout = None
+        self.scored = self._algorithm = self._judge = None
         self._fitted_at = -1
 
     def u_of(self, x: Any) -> Floats:
@@ -205,7 +205,7 @@ class Engine:
             n_planned = self.plan.n_rounds + n_given
         if n_told <= n_planned:
             return n_planned
-        step = last_fit_point(n_told, 0, n_last=math.inf) or 0
+        step = last_stop(n_told, 0)
         return n_told if step == n_told else step + step // 8
 
     def drawn(self, t: int) -> str | None:
@@ -213,11 +213,11 @@ class Engine:
 
         None before the fit where the probabilities depend on it (Fast-Slow).
         """
-        scale = self.fit().scale if self.is_ready and self.plan.draws() is None else None
+        scale = self.fit().units.scale if self.is_ready and self.plan.draws() is None else None
         return self.plan.drawn(self.seed, t, scale)
 
-    def fit(self) -> Fitted | Given:
-        """The models: given, or fitted to the readings so far.
+    def fit(self) -> Model:
+        """The cautious model: given, or fitted to the readings so far.
 
         Raises:
             RuntimeError: The initial design is not read yet; see `is_ready`.
@@ -226,29 +226,30 @@ class Engine:
             raise RuntimeError(
                 f"a fit needs the {self.n_design} readings of the initial design, got {len(self.told)}"
             )
-        at = last_fit_point(len(self.told), self.n_design)
-        if self.plan.assumptions is None and at is not None and at != self._fitted_at:
-            low, side = self._range()
-            U = (np.array([reading.u for reading in self.told[:at]]) - low) / side
-            y = np.array([reading.y for reading in self.told[:at]])
-            self._models = Fitted(self.plan, U, y, side)
-            self._algorithm = self._scout = None
-            self._fitted_at = at  # last, so that an interrupt leaves nothing half done
-        assert self._models is not None
-        return self._models
+        if self.plan.assumptions is None:
+            judge = self.judge()
+            at = judge.n_followed
+            if at != self._fitted_at:
+                points = np.array([reading.u for reading in self.told[:at]])
+                y = self.plan.sign * np.array([reading.y for reading in self.told[:at]])
+                self._model = fitted(self.plan, judge.chains, points, y, self._range()[1])
+                self._algorithm = None
+                self._fitted_at = at  # last, so that an interrupt leaves nothing half done
+        assert self._model is not None
+        return self._model
 
     def model(self) -> Model:
-        """What the judge's bounds rest on; needs what `fit` needs.
+        """What guarantees rest on; needs what `fit` needs.
 
         That is the fit's, with readings clipped as the number of lies says, where one is stated.
         """
-        model, plan = self.fit().judge, self.plan
+        model, plan = self.fit(), self.plan
         if plan.lies is None:
             return model
         lies = plan.few_lies(model.assumptions, self.n_readings)
         return replace(model, units=replace(model.units, limit=lies.L))
 
-    def judge(self) -> Algorithm:
+    def algorithm(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
         model, n, n_table = self.model(), self.n_readings, self.n_table
         is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
@@ -269,39 +270,53 @@ class Engine:
         self._give_up(algorithm, lost)
         return algorithm
 
-    def scout(self) -> Scout:
-        """The player that chooses points, after reading all that was told; needs what `fit` needs.
+    def judge(self) -> Judge:
+        """What is thought of all that was told: a heuristic, on which no guarantee rests.
 
-        Where the algorithm chooses itself, one with the usual beta.
+        Raises:
+            RuntimeError: There is no reading yet.
         """
-        model, beta = self.fit().likely, self.plan.explore
-        if self._scout is None:
-            beta = EXPLORE if beta is None else beta
-            self._scout = Scout(self.domain, model.assumptions, beta)
-        self._scout.learn(self._in_model(self.told[self._scout.n_readings :], model))
-        return self._scout
+        if not self.told:
+            raise RuntimeError("a judgement needs a reading, there is none yet; tell one")
+        if self._judge is None:
+            plan, assumed = self.plan, self.plan.assumptions
+            kernel = plan.kernel if assumed is None else assumed.kernel
+            noise_std = plan.noise_std if assumed is None else assumed.noise_std
+            center = None if isinstance(kernel, Stationary | None) else 0.0
+            self._judge = Judge(Known(kernel, noise_std, center), max(self.n_design, self.n_table, 1))
+        y = self.plan.sign * np.array([reading.y for reading in self.told])
+        rounds = np.array([reading.t for reading in self.told], dtype=np.intp)
+        self._judge.learn(self._seen(np.array([reading.u for reading in self.told])), y, rounds)
+        return self._judge
 
     def predict(self, U: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of f at U, (k, d), as the kernel sees it, in the user's units.
 
-        An estimate, not a guarantee: of the most likely model, by the readings that do not look like
-        lies (`Scout.kept`). Where assumptions are given the prior standard deviation is B0. Needs what
-        `fit` needs, and a reading.
+        An estimate, not a guarantee. Needs a reading.
         """
-        mean, sd = self.estimate().at(U)
-        units = self.fit().likely.units
-        return units.center + units.sign * units.scale * mean, units.scale * sd
+        mean, sd = self.judge().predict(self._seen(U))
+        return self.plan.sign * mean, sd
 
-    def estimate(self) -> Estimate:
-        """What `predict` rests on, in the units of the most likely model."""
-        model, key = self.fit().likely, (self._fitted_at, len(self.told))
-        if self._estimate is None or self._estimate[0] != key:
-            kept = self.scout().kept
-            if not kept:
-                raise RuntimeError("a prediction needs a reading, there is none yet; tell one")
-            prior_var = 1.0 if self.plan.assumptions is None else None  # as it was fitted
-            self._estimate = (key, Estimate(kept, model.assumptions, prior_var))
-        return self._estimate[1]
+    def incumbent(self, among: Sequence[Floats] | None = None) -> Floats | None:
+        """The point read with the best value to expect, in the user's units.
+
+        One whose readings all look false only where there is no other.
+
+        Args:
+            among: Those that may be, as the kernel sees them; all if None.
+
+        Returns:
+            None if no reading was told of them.
+        """
+        U = np.array([reading.u for reading in self.told])
+        may = np.ones(len(U), dtype=np.bool_) if among is None else is_among(U, among)
+        if not may.any():
+            return None
+        honest = U[~self.judge().verdict().is_flagged]
+        is_honest = may & is_among(U, np.unique(honest, axis=0))
+        places = np.flatnonzero(is_honest if is_honest.any() else may)
+        best = places[np.argmax(self.judge().predict(self._seen(U[places]))[0])]
+        return self.x_of(U[best])
 
     # --- inside --------------------------------------------------------------------------------
 
@@ -343,6 +358,27 @@ class Engine:
         read = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
         return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
 
+    def _promising(self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats]) -> Floats:
+        """The most promising point for round t, after the pending ones."""
+        domain, judge, beta = self.domain, self.judge(), self.plan.explore
+        assert beta is not None
+        d = domain.d
+        promise = Promise(judge.belief(self._seen(np.array(pending).reshape(-1, d))), beta)
+        away = self._seen(np.array(avoid).reshape(-1, d))
+        read = np.unique(self._seen(np.array([reading.u for reading in self.told])), axis=0)
+        read = read[np.argsort(-judge.predict(read)[0], kind="stable")]
+        if isinstance(domain, Box):
+            return best_point(promise, domain, read, away, t)
+        chosen: Floats = domain.points[best_candidate(promise, self._seen(domain.points), read, away)]
+        return chosen
+
+    def _seen(self, U: Floats) -> Floats:
+        """Points, (k, d), as hypotheses see them: on the unit cube, or as the kernel given does."""
+        if self.plan.kernel is not None or self.plan.assumptions is not None:
+            return U
+        low, side = self._range()
+        return (U - low) / side
+
     def _design(self, t: int, avoid: Sequence[Floats]) -> Floats:
         """The t-th point of the design, or the next one that is not to be avoided; else a candidate."""
         domain, d = self.domain, self.domain.d
@@ -366,16 +402,3 @@ class Engine:
             return np.zeros(self.domain.d), np.ones(self.domain.d)
         low, high = self.domain.points.min(axis=0), self.domain.points.max(axis=0)
         return low, np.where(high > low, high - low, 1.0)
-
-
-def last_fit_point(n: int, n_design: int, n_last: float = 512) -> int | None:
-    """The last number of readings, at most n, at which the model is fitted; None before the first.
-
-    From n_design on after every reading up to 64, then each time their number has grown by an
-    eighth; the first number beyond n_last is the last.
-    """
-    if n < n_design:
-        return None
-    return last_stop(
-        n, n_design, lambda at: math.inf if at > n_last else at + (1 if at < 64 else at // 8)
-    )

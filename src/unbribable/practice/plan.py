@@ -34,7 +34,7 @@ DELTA = 0.1
 """Probability with which the guarantee may fail where nothing else is said."""
 
 EXPLORE = 2.0
-"""Beta of the scout where the model is fitted and nothing else is said."""
+"""Where the model is fitted and nothing else is said."""
 
 _LIMITS: dict[str, dict[str, Any]] = {
     "known_or_zero": {"above": 0.0},
@@ -77,10 +77,10 @@ _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a n
         B: Bound on the RKHS norm of f itself, and so on |f|, kept while the rest is fitted.
         delta: Probability with which the guarantee may fail, 0.1 by default; assumptions bring theirs.
         n_init: Readings of the initial design, 2 d + 4 by default; none where assumptions are given.
-        explore: Points are chosen by a scout, which maximises mean + explore * standard deviation
-            over the readings that do not look like lies: a heuristic that needs far fewer rounds than
-            the worst case. The algorithm that `corruption` names judges its choices: its intervals
-            and certificates hold for any. None: 2 where the model is fitted; where assumptions are
+        explore: Points are chosen by a heuristic that needs far fewer rounds than the worst case: it
+            maximises mean + explore * standard deviation over many hypotheses about f and the lies. The
+            algorithm that `corruption` names learns the same readings, and its intervals and
+            certificates hold for any choice. None: 2 where the model is fitted; where assumptions are
             given, the algorithm chooses the points itself, as the theorems require."""
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
@@ -109,8 +109,8 @@ class Plan:
 
     The fields are what `maximize` explains under the same names. None was replaced by a default in
     `lies`, where nothing else is said of lies, and in `explore`, where None means that the algorithm
-    chooses the points, and a number is a scout's beta. Without n_rounds there are as many rounds as are
-    asked for.
+    chooses the points, and a number is the beta of the heuristic. Without n_rounds there are as many
+    rounds as are asked for.
     """
 
     n_rounds: int | None = None

@@ -122,7 +122,7 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         ModuleNotFoundError: The solver is not installed; with the line that installs it.
     """
     require_clarabel()
-    model, plan = engine.fit().judge, engine.plan
+    model, plan = engine.fit(), engine.plan
     units, assumptions = model.units, model.assumptions
     assumptions = replace(assumptions, c_max=min(assumptions.c_max, 2.0 * units.limit))
     n_rounds, last_row = engine.n_complete, max(engine.rows, default=0)

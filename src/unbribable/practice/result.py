@@ -219,12 +219,12 @@ class Result:
     @property
     def detected(self) -> int | None:
         """The round whose reading gave corruption away (known_or_zero), or None."""
-        return self.engine.judge().detected if self.engine.is_ready else None
+        return self.engine.algorithm().detected if self.engine.is_ready else None
 
     @property
     def refuted(self) -> int | None:
         """The round whose reading contradicted the assumptions, or None."""
-        return self.engine.judge().refuted if self.engine.is_ready else None
+        return self.engine.algorithm().refuted if self.engine.is_ready else None
 
     def summary(self) -> str:
         """What to use, what to expect, the worst case, what to distrust: nine lines at most.

@@ -86,7 +86,7 @@ class Study:
 
     @property
     def engine(self) -> Engine:
-        """What follows from the readings: fit, algorithm, scout."""
+        """What follows from the readings: what is thought of them, fit, algorithm."""
         return self._log.engine
 
     @property
@@ -243,9 +243,9 @@ class Study:
             params = trial.x.tolist() if encoding is None else encoding.decode(trial.x).values()
             reading, doubt = nan if trial.y is None else trial.y, (nan, nan, False)
             if (suspect := found.get(trial.t)) is not None:
-                doubt = (suspect.expected, suspect.score, suspect.is_flagged)
+                doubt = (suspect.expected, suspect.probability, suspect.is_flagged)
             rows.append([trial.t, *params, reading, *doubt, trial.error])
-        columns = ["round", *names, "y", "expected", "score", "is_flagged", "error"]
+        columns = ["round", *names, "y", "expected", "probability", "is_flagged", "error"]
         return pandas.DataFrame(rows, columns=columns)
 
     def __repr__(self) -> str:

@@ -1,149 +1,146 @@
-"""Which readings look like lies: each against what all the others say about it."""
+"""Which readings look like lies: what the judge thinks of each, what is proven, and why."""
 
-import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.certain import Outside, certain, outside_of, robust_labels
-from unbribable.decision.units import MODEL_UNITS, Units
-from unbribable.doubt.suspect import Kind, Reason, Suspect, equal_to, in_order
+from unbribable.decision.units import Units
+from unbribable.doubt.judge import Verdict
+from unbribable.doubt.suspect import Kind, Reason, Suspect, in_order
 from unbribable.model.checks import Floats, Ints
-from unbribable.practice.predictions import FLAG_AT, NOTICE_AT, Verdict, judged, model_of
-from unbribable.theory.assumptions import Assumptions
+
+NOTICED = 2.0
+"""Standard deviations from which on a comparison is listed beside others as evidence."""
+
+N_IN_ROW = 3
+"""Readings of consecutive rounds, at least, that are named together where they are off to one side."""
 
 
 def suspects(
+    told: Sequence[Reading],
+    verdict: Verdict,
     algorithm: Algorithm,
+    units: Units,
     *,
-    flagged_only: bool = False,
-    units: Units = MODEL_UNITS,
-    scored_by: Assumptions | None = None,
-    cut_at: float = math.inf,
+    is_fitted: bool = False,
 ) -> tuple[Suspect, ...]:
-    """Every reading told, the most suspicious first. Looks only: nothing is dropped or changed.
+    """Every reading, the most suspicious first. Looks only: nothing is dropped or changed.
 
-    The score is a diagnosis, not a proof. All readings, whoever learned from them, enter one
-    Gaussian process with the assumed kernel and noise (noise_std, not lam; prior standard deviation
-    B0), and each is compared with what the others predict in its place, those left out that are
-    flagged themselves. Readings that agree to the last digit, as of a stuck sensor, do not speak for
-    each other, nor do those of consecutive rounds that are all off to the same side (a burst, a drift).
-    Lies that outnumber the truth around them cannot be told from it; the honest readings may then be
-    the ones that stand out. A wrong kernel, or more noise than assumed, makes honest readings look
-    like lies: many flags all over the domain speak against the assumptions, not the readings.
-    `is_certain` is a proof, see `certain`; where readings are missing the reasons say what it supposes.
-    Going on without the flagged readings voids the guarantee, which allows for their lies already.
+    The verdict is a diagnosis, not a proof: `probability` is how likely the reading is a lie by all
+    hypotheses together, and from one half on it is flagged. Lies that outnumber the truth around them
+    cannot be told from it; the honest readings may then be the ones that stand out. `is_certain` is a
+    proof, see `certain`; where readings are missing the reasons say what it supposes, and where the
+    assumptions were fitted nothing is certain: the fit saw the readings it would accuse. Going on
+    without the flagged readings voids the guarantee, which allows for their lies already.
 
     Args:
-        algorithm: With its readings.
-        flagged_only: Leave out the readings that are not flagged.
-        units: In which to say everything.
-        scored_by: Kernel, noise, B and B0 for the score, where they differ from what is assumed.
-        cut_at: Readings beyond this, on either side, count as if there to what is predicted of others.
+        told: The readings in the user's units, in the order of telling.
+        verdict: On them, in the user's units but for the sign.
+        algorithm: That learned them.
+        units: From its units to the user's.
+        is_fitted: Whether what the algorithm assumes was fitted to these readings.
 
     Returns:
-        As `in_order` puts them. Only bursts and drifts depend on the order of the rounds.
+        As `in_order` puts them.
     """
-    readings = algorithm.readings
-    if not readings:
-        return ()
-    points = np.array([reading.u for reading in readings])
-    x = algorithm.candidates.x_of(points)
-    y, lams = np.array([(reading.y, reading.lam) for reading in readings]).T
-    assumed = algorithm.assumptions
-    scored_by = assumed if scored_by is None else scored_by
-    quality = np.sqrt(lams / assumed.lam)
-    order = np.lexsort((quality, y, *points.T))  # what follows is then the same in any order
-    points, x, y, quality = points[order], x[order], y[order], quality[order]
-    noise_std = assumed.noise_std * quality
-    rounds = np.array([readings[k].t for k in order])
-    model = model_of(points, np.clip(y, -cut_at, cut_at), scored_by.noise_std * quality, scored_by)
-    group, noise_var = model.group, model.noise_var
-    verdict = judged(model, rounds, min(cut_at, units.limit))
-    expected, sd = verdict.expected, verdict.sd
-    residual = y - expected
-    score = np.abs(residual) / sd
-    proven, likely = certain(algorithm), robust_labels(algorithm)
+    y, sign = np.array([reading.y for reading in told]), units.sign
+    expected, off = sign * verdict.expected, y - sign * verdict.expected
+    rounds = np.array([reading.t for reading in told], dtype=np.intp)
+    x = algorithm.candidates.x_of(np.array([reading.u for reading in told]))
+    learned = {reading.t: reading for reading in algorithm.readings}
+    proven = {} if is_fitted else certain(algorithm)
+    likely, n_lost = robust_labels(algorithm), len(algorithm.journal.lost)
+    rows = in_a_row(rounds, np.where(verdict.is_flagged, np.sign(off), 0.0))
     found = []
-    for k in np.argsort(-score, kind="stable"):
-        reading = readings[order[k]]
+    for k, reading in enumerate(told):
         is_certain = reading.t in proven
         is_flagged = is_certain or bool(verdict.is_flagged[k])
         reasons: list[Reason] = []
         if is_flagged:
-            others = (group == group[k]) & (np.arange(len(y)) != k)
-            off, sd_off = _off_median(float(y[k]), noise_var[k], y[others], noise_var[others])
-            if off * residual[k] > 0.0 and abs(off) > NOTICE_AT * sd_off:
-                same = _ascending(rounds[others])
-                reasons.append(Reason(Kind.SAME_POINT, same, off=units.amount(off)))
-            outside = proven.get(reading.t) or outside_of(algorithm, reading, likely)
-            noticed = NOTICE_AT * noise_std[k] + assumed.tolerance
-            if outside is not None and abs(outside.excess) > noticed:
-                reasons.append(_reason(outside, units))
-            company: list[Reason] = []
-            if abs(y[k]) < units.limit:  # beyond it readings were cut, and need not have been equal
-                equal = verdict.is_flagged & (y == y[k]) & (np.arange(len(y)) != k)
-                company += equal_to(_ascending(rounds[equal]))
-            company += _in_a_row(verdict, rounds, residual, int(k), units)
-            if score[k] >= FLAG_AT or not (reasons or company):
+            outside = proven.get(reading.t) or outside_of(algorithm, learned[reading.t], likely)
+            company = [*_equal(verdict, y, rounds, k), *_in_row(rows, rounds, off, k)]
+            reasons = [*_same_point(told, k), *_outside(outside, units, algorithm)]
+            if abs(off[k]) >= NOTICED * verdict.sd[k] or not (reasons or company):
                 reasons.append(
                     Reason(
                         Kind.PREDICTED,
-                        off=units.amount(float(residual[k])),
-                        expected=units.from_model(float(expected[k])),
-                        sd=units.scale * float(sd[k]),
+                        off=float(off[k]),
+                        expected=float(expected[k]),
+                        sd=float(verdict.sd[k]),
                     )
                 )
             reasons += company
-            if is_certain and algorithm.journal.lost:
-                reasons.append(Reason(Kind.MISSING, n=len(algorithm.journal.lost)))
+            if is_certain and n_lost:
+                reasons.append(Reason(Kind.MISSING, n=n_lost))
         found.append(
             Suspect(
                 t=reading.t,
                 x=x[k],
-                y=units.from_model(reading.y),
-                expected=units.from_model(float(expected[k])),
-                sd=units.scale * float(sd[k]),
-                residual=units.amount(float(residual[k])),
-                score=float(score[k]),
-                instance=reading.learner,
+                y=reading.y,
+                probability=1.0 if is_certain else float(verdict.probability[k]),
+                expected=float(expected[k]),
+                expected_sd=float(verdict.sd[k]),
                 is_flagged=is_flagged,
                 is_certain=is_certain,
                 reasons=tuple(reasons),
             )
         )
-    return tuple(suspect for suspect in in_order(found) if suspect.is_flagged or not flagged_only)
+    return tuple(in_order(found))
 
 
-def _reason(outside: Outside, units: Units) -> Reason:
+def in_a_row(rounds: Ints, side: Floats) -> tuple[Ints, ...]:
+    """Readings of consecutive rounds that are off to the same side, N_IN_ROW of them or more each.
+
+    Args:
+        rounds: Of the readings, (n,).
+        side: 1 if one looks like a lie and is too high, -1 if too low, 0 if it looks honest, (n,).
+    """
+    order = np.argsort(rounds, kind="stable")
+    cuts = np.flatnonzero(np.diff(side[order])) + 1
+    rows = np.split(order, cuts)
+    return tuple(row for row in rows if len(row) >= N_IN_ROW and side[row[0]])
+
+
+def _same_point(told: Sequence[Reading], k: int) -> list[Reason]:
+    """That other readings of its point differ, if they do by more than they do from each other."""
+    own = told[k]
+    same = [each for each in told if each is not own and np.array_equal(each.u, own.u)]
+    if not same:
+        return []
+    values = np.array([each.y for each in same])
+    off = own.y - float(np.median(values))
+    spread = 1.4826 * float(np.median(np.abs(values - np.median(values))))
+    if abs(off) <= 3.0 * spread:
+        return []
+    return [Reason(Kind.SAME_POINT, tuple(sorted(each.t for each in same)), off=off)]
+
+
+def _outside(outside: Outside | None, units: Units, algorithm: Algorithm) -> list[Reason]:
+    """That it lies outside the bounds on f by more than noise is likely to bring."""
+    assumed = algorithm.assumptions
+    if outside is None or abs(outside.excess) <= NOTICED * assumed.noise_std + assumed.tolerance:
+        return []
     low, high = units.interval(outside.lower, outside.upper)
     off = units.amount(outside.excess)
-    return Reason(Kind.OUTSIDE, off=off, low=low, high=high, instance=outside.instance)
+    return [Reason(Kind.OUTSIDE, off=off, low=low, high=high, instance=outside.instance)]
 
 
-def _in_a_row(
-    verdict: Verdict, rounds: Ints, residual: Floats, k: int, units: Units
-) -> Iterable[Reason]:
+def _equal(verdict: Verdict, y: Floats, rounds: Ints, k: int) -> list[Reason]:
+    """Which readings are the same to the last digit."""
+    if not verdict.is_equal[k]:
+        return []
+    same = (y == y[k]) & (rounds != rounds[k])
+    return [Reason(Kind.EQUAL, tuple(sorted(rounds[same].tolist())))]
+
+
+def _in_row(rows: Sequence[Ints], rounds: Ints, off: Floats, k: int) -> list[Reason]:
     """Which readings in a row with it are off to the same side."""
-    for row in verdict.rows:
+    for row in rows:
         if k in row:
-            grows = bool((np.diff(np.abs(residual[row])) > 0.0).all())
-            off = units.amount(float(residual[k]))
-            yield Reason(Kind.DRIFT if grows else Kind.BURST, _ascending(rounds[row]), off=off)
-
-
-def _ascending(rounds: Ints) -> tuple[int, ...]:
-    return tuple(sorted(rounds.tolist()))
-
-
-def _off_median(y: float, noise_var: float, others: Floats, other_vars: Floats) -> tuple[float, float]:
-    """The reading less the median of the other ones, and the standard deviation of that.
-
-    The variance of a median is at most about pi / 2 times that of the mean; of one or two, the same.
-    """
-    if not len(others):
-        return 0.0, math.inf
-    spread = math.pi / 2.0 if len(others) > 2 else 1.0
-    var = noise_var + spread * float(other_vars.mean()) / len(others)
-    return y - float(np.median(others)), math.sqrt(var)
+            grows = bool((np.diff(np.abs(off[row])) > 0.0).all())
+            kind = Kind.DRIFT if grows else Kind.BURST
+            return [Reason(kind, tuple(sorted(rounds[row].tolist())), off=float(off[k]))]
+    return []

@@ -116,7 +116,7 @@ def _entry(group: Sequence[Suspect], counting: Counting) -> str:
     first = group[0]
     if len(group) == 1:
         known = math.isfinite(first.expected)
-        expected = f"expected {plus_minus(first.expected, first.sd)}" if known else ""
+        expected = f"expected {plus_minus(first.expected, first.expected_sd)}" if known else ""
         parts = [f"{first.y:.4g}", expected, beside(first, counting)]
         return f"{counting.number(first.t)} ({', '.join(filter(None, parts))})"
     numbers = [counting.number(t) for t in sorted(each.t for each in group)]

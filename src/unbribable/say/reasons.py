@@ -32,8 +32,6 @@ def full(reason: Reason, counting: Counting = ROUNDS) -> str:
                 f"one of {len(rounds)} readings in a row ({counting.stretch(rounds)}) that are all "
                 f"{side} what the others predict: {how}"
             )
-        case Reason(kind=Kind.BEYOND_REACH, low=low, high=high):
-            return f"beyond what f and noise can reach ([{low:.3g}, {high:.3g}]), and cut there"
         case Reason(kind=Kind.NOT_LEARNABLE):
             return f"{short(reason)}, and was not learned"
         case Reason(kind=Kind.MISSING, n=n):
@@ -59,8 +57,6 @@ def short(reason: Reason, counting: Counting = ROUNDS) -> str:
             return f"equal to {counting.several(rounds, N_NAMED)}"
         case Reason(kind=Kind.BURST | Kind.DRIFT, rounds=rounds):
             return f"in a {reason.kind.value}, {counting.stretch(rounds)}"
-        case Reason(kind=Kind.BEYOND_REACH):
-            return "beyond what f and noise can reach"
         case Reason(kind=Kind.NOT_LEARNABLE, high=None):
             return "not finite"
         case Reason(kind=Kind.NOT_LEARNABLE, high=high):

@@ -126,7 +126,7 @@ def plot_suspects(
 
     run = run_of(result)
     suspects = run.suspects[: checks.integer("k", k, at_least=1)]
-    y, expected, sd = np.array([(each.y, each.expected, each.sd) for each in suspects]).T
+    y, expected, sd = np.array([(each.y, each.expected, each.expected_sd) for each in suspects]).T
     is_flagged = np.array([each.is_flagged for each in suspects])
     low, high = window(np.concatenate([expected - sd, expected + sd, y[~is_flagged]]), y, 8.0)
     inches = width_of(width, PAGE)
@@ -169,7 +169,7 @@ def _evidence(ax: "Axes", suspects: Sequence[Suspect], centres: Floats, words: S
 def _rows(ax: "Axes", suspects: tuple[Suspect, ...], centres: Floats, limits: Limits) -> None:
     for centre in (0.5 * (centres[1:] + centres[:-1])).tolist():
         ax.axhline(centre, color="#e6e6e6", linewidth=0.5)
-    y, expected, sd = np.array([(each.y, each.expected, each.sd) for each in suspects]).T
+    y, expected, sd = np.array([(each.y, each.expected, each.expected_sd) for each in suspects]).T
     ax.hlines(centres, np.minimum(y, expected), np.maximum(y, expected), color=GREY, linewidth=0.6)
     ax.errorbar(
         expected, centres, xerr=sd, color=BLUE, linestyle="none", marker="s", markersize=3.5,

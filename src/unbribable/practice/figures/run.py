@@ -11,10 +11,12 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm, AssumptionsRefuted
 from unbribable.decision.recommend import Guarantee, Recommendation, trusted
 from unbribable.decision.units import MODEL_UNITS, Units
+from unbribable.doubt.hypotheses import Known
+from unbribable.doubt.judge import Judge
 from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
-from unbribable.practice.estimate import Estimate, honest
+from unbribable.model.kernels import Stationary
 from unbribable.practice.optuna_table import is_optuna_study
 from unbribable.practice.result import Result, whole
 from unbribable.practice.space import Space
@@ -97,15 +99,31 @@ def run_of(source: Any) -> Run:
         if not source.readings:
             raise ValueError("a figure needs at least one reading, got an algorithm without any")
         y = np.array([reading.y for reading in source.readings])
-        best, found = source.recommend(), suspects(source)
-        estimate = Estimate(honest(source.readings, source.assumptions), source.assumptions).at
-        return Run(source, MODEL_UNITS, Space(source.domain), best, found, y, estimate)
+        judge = judge_of(source)
+        found = suspects(source.readings, judge.verdict(), source, MODEL_UNITS)
+        best, space = source.recommend(), Space(source.domain)
+        return Run(source, MODEL_UNITS, space, best, found, y, judge.predict)
     result, note = result_of(source), COUNTED if is_optuna_study(source) else ""
     current, advised = result.engine.settled(), result.recommendation
     if current is None or advised is None:
         raise ValueError("a figure needs at least one reading, got a result without any")
     y, units = np.array([reading.y for reading in current.told]), current.model().units
-    return Run(current.judge(), units, result.space, advised, result.suspects, y, current.predict, note)
+    return Run(
+        current.algorithm(), units, result.space, advised, result.suspects, y, current.predict, note
+    )
+
+
+def judge_of(algorithm: Algorithm) -> Judge:
+    """What is thought of the readings of an algorithm, by the kernel and the noise that it assumes."""
+    assumed, readings = algorithm.assumptions, algorithm.readings
+    center = None if isinstance(assumed.kernel, Stationary) else 0.0
+    judge = Judge(Known(assumed.kernel, assumed.noise_std, center), len(readings))
+    judge.learn(
+        np.array([reading.u for reading in readings]),
+        np.array([reading.y for reading in readings]),
+        np.array([reading.t for reading in readings], dtype=np.intp),
+    )
+    return judge
 
 
 def result_of(source: Any) -> Result:
@@ -202,6 +220,6 @@ def in_words(lower: float, upper: float) -> str:
 def against(suspect: Suspect) -> str:
     """What speaks against a reading."""
     if not suspect.is_flagged:
-        return f"{suspect.score:.2g} sd off, not flagged"
+        return f"a lie with probability {suspect.probability:.2g}, not flagged"
     words = "; ".join(evidence(suspect))
     return f"certain: {words}" if suspect.is_certain else words

@@ -1,0 +1,215 @@
+"""One judge of all readings: which look false, and what value to expect where. Heuristic."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbribable.doubt.equal import equal_doubt
+from unbribable.doubt.hypotheses import Belief, Data, Hypotheses, Known, mixed
+from unbribable.model.checks import Bools, Floats, Ints
+
+FLAGGED = 0.5
+"""Probability of a lie from which a reading is flagged."""
+
+N_EACH = 64
+"""Up to so many readings the hypotheses move on after each one; then they are drawn anew each time the
+number has grown by an eighth."""
+
+N_HEARD = 128
+"""Readings that decide on the smoothness, scale and noise, at most."""
+
+N_WHOLE = 256
+"""Readings beyond which every fourth hypothesis alone is compared with all of them."""
+
+N_START, N_SWEEPS = 60, 6
+"""Sweeps after the first states were drawn, and after each further reading."""
+
+N_BETWEEN = 5
+"""Readings after which the chains compete again."""
+
+_COMPETE = (15, 30, 45)
+_KEY = 18
+"""Of the random streams: with the number of readings they make all that is drawn a function of these."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is thought of each reading, (n,) each, in the unit of the readings."""
+
+    probability: Floats
+    """Of a lie."""
+    expected: Floats
+    """What the others predict."""
+    sd: Floats
+    """Standard deviation of the reading around it, honest noise included."""
+    is_equal: Bools
+    """Which are told with others to the last digit, where honest ones would differ."""
+
+    @property
+    def is_flagged(self) -> Bools:
+        """Which look like lies."""
+        return self.probability >= FLAGGED
+
+
+@dataclass(frozen=True)
+class Typical:
+    """What a hypothesis in the middle says of f and the noise, in the unit of the readings."""
+
+    center: float
+    scale: float
+    """Standard deviation of f around it."""
+    noise_std: float
+
+
+class Judge:
+    """Holds changing state: the hypotheses about the readings told so far.
+
+    A function of these in their order, and of nothing else: in how many steps they are told, and when
+    somebody asks, does not matter. Chains begin with draws of the prior, once there are n_first
+    readings, and the better ones are taken on by the others; then they follow the readings one by one.
+    From N_EACH readings on they begin anew each time the number has grown by an eighth, by N_HEARD of
+    the readings, evenly over the rounds; in between, every reading gets its verdict by what they say.
+
+    Args:
+        known: What the user said of f and the noise.
+        n_first: Readings from which there is a judgement; those of a table are judged together.
+    """
+
+    def __init__(self, known: Known, n_first: int) -> None:
+        self._known = known
+        self._n_first = max(1, n_first)
+        self._n = 0  # readings that the chains have followed
+        self._chains: Hypotheses | None = None
+        self._heard: Ints | None = None  # those that they are about, if not all
+        self._state: tuple[int, Data, Hypotheses] | None = None
+
+    def learn(self, U: Floats, y: Floats, rounds: Ints) -> None:
+        """Judge these readings: the ones told before, and further ones after them.
+
+        Args:
+            U: Points in the unit cube, (n, d).
+            y: Their readings, (n,).
+            rounds: The round of each, (n,).
+        """
+        last = len(y)
+        if self._state is not None and self._state[0] == last:
+            return
+        start = self._n_first if self._n == 0 else self._n + 1
+        if last > N_EACH:
+            start = max(start, last_stop(last, self._n_first))
+        for n in range(start, last + 1):
+            if n > max(N_EACH, start):
+                break
+            self._follow(U[:n], y[:n], rounds[:n])
+        self._look(U, y, rounds)
+
+    # --- what is thought ---------------------------------------------------------------------------
+
+    def verdict(self) -> Verdict:
+        """On all readings."""
+        _, data, chains = self._now
+        mean, sd = mixed(*chains.predicted())
+        return Verdict(
+            probability=chains.chance.mean(axis=0),
+            expected=data.origin + data.unit * mean,
+            sd=data.unit * sd,
+            is_equal=data.doubt > 0.0,
+        )
+
+    def predict(self, U: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of f at points of the unit cube, (k, d): (k,) each."""
+        _, data, chains = self._now
+        mean, sd = Belief(data, chains).at(U)
+        return data.origin + data.unit * mean, data.unit * sd
+
+    def elsewhere(self, places: Ints) -> tuple[float, float]:
+        """Mean and standard deviation of f at a point, by all readings but its own, which are these."""
+        _, data, chains = self._now
+        mean, sd = mixed(*chains.elsewhere(places))
+        return data.origin + data.unit * float(mean[0]), data.unit * float(sd[0])
+
+    @property
+    def n_followed(self) -> int:
+        """Readings that the chains have followed: all, or those up to the last time they began anew."""
+        return self._n
+
+    @property
+    def chains(self) -> Hypotheses:
+        """The hypotheses, as they were after the reading `n_followed`."""
+        assert self._chains is not None
+        return self._chains
+
+    def typical(self) -> Typical:
+        """The medians of all hypotheses."""
+        _, data, chains = self._now
+        scale, noise_std, mean = chains.typical()
+        return Typical(data.origin + data.unit * mean, data.unit * scale, data.unit * noise_std)
+
+    def belief(self, pending: Floats | None = None) -> Belief:
+        """What is thought of f in robust units, given that the pending points will be read."""
+        _, data, chains = self._now
+        return Belief(data, chains, pending)
+
+    @property
+    def _now(self) -> tuple[int, Data, Hypotheses]:
+        if self._state is None:
+            raise RuntimeError("a judgement needs a reading, there is none yet; tell one")
+        return self._state
+
+    # --- how it comes about ------------------------------------------------------------------------
+
+    def _follow(self, U: Floats, y: Floats, rounds: Ints) -> None:
+        """Let the chains come to the state that they have after the last of these readings."""
+        n = len(y)
+        rng = np.random.default_rng([_KEY, n])
+        self._heard = evenly(n, N_HEARD) if n > N_HEARD else None
+        data = self._data(U, y, rounds, self._heard)
+        if self._chains is None or n > N_EACH or n == self._n_first:
+            self._chains = Hypotheses.drawn(data, rng)
+            for k in range(N_START):
+                if k in _COMPETE:
+                    self._chains.compete(rng)
+                self._chains.sweep(rng)
+        else:
+            self._chains = self._chains.continued(data)
+            if n % N_BETWEEN == 0:
+                self._chains.compete(rng)
+            for _ in range(N_SWEEPS):
+                self._chains.sweep(rng)
+        self._n = n
+
+    def _look(self, U: Floats, y: Floats, rounds: Ints) -> None:
+        """Have every reading judged by what the chains say now."""
+        chains, n = self._chains, len(y)
+        assert chains is not None
+        data = chains.data
+        if data.n < n:
+            data = self._data(U, y, rounds, None)
+            if n > N_WHOLE:
+                chains = chains.thinned(len(chains.theta) // 4)
+            chains = chains.continued(data, self._heard)
+            rng = np.random.default_rng([_KEY, n, 1])
+            for _ in range(2):
+                chains.judge(rng)
+        self._state = (n, data, chains)
+
+    def _data(self, U: Floats, y: Floats, rounds: Ints, kept: Ints | None) -> Data:
+        doubt = equal_doubt(U, y)
+        if kept is not None:
+            U, y, rounds, doubt = U[kept], y[kept], rounds[kept], doubt[kept]
+        return Data(U, y, rounds, doubt, self._known)
+
+
+def last_stop(n: int, first: int) -> int:
+    """The last number of readings, at most n, at which the chains change: each up to N_EACH, then ..."""
+    at = max(first, N_EACH)
+    if n <= at:
+        return n
+    while at + at // 8 <= n:
+        at += at // 8
+    return at
+
+
+def evenly(n: int, n_kept: int) -> Ints:
+    """n_kept of n readings, evenly over the rounds."""
+    return np.linspace(0, n - 1, min(n, n_kept)).astype(np.intp)

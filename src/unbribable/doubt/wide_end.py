@@ -1,0 +1,66 @@
+"""A cautious model for guarantees to rest on: the wide end of the hypotheses."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unbribable.doubt.hypotheses import Hypotheses
+from unbribable.model.kernels import Kernel, Matern
+
+B_FACTOR = 2.0
+"""Safety factor of the guess of B."""
+
+B0_FACTOR = 3.0
+"""Safety factor of the guess of B0."""
+
+
+@dataclass(frozen=True)
+class WideEnd:
+    """Readings are modelled as y = center + scale * (f(x) + noise). Guesses, not guarantees."""
+
+    center: float
+    scale: float
+    kernel: Kernel
+    """On the unit cube, or the one that was given."""
+    noise_std: float
+    """In units of scale."""
+    B: float
+    """Guess of the RKHS norm of f: B_FACTOR times that of the posterior mean, at least B0."""
+    B0: float
+    """Guess of max |f|: B0_FACTOR times the largest |posterior mean| at the points, the robust standard
+    deviation of the readings, or the prior one of f, whichever is most; at least 1."""
+
+
+def wide_end(chains: Hypotheses, center: float | None = None) -> WideEnd:
+    """The wide end of what some hypotheses say; what is known of f and the noise is kept.
+
+    Center and scale are those in the middle. Noise and prior standard deviation of f are the largest of
+    all hypotheses, and the kernel is that of the one with the shortest lengthscales.
+
+    Args:
+        chains: The hypotheses.
+        center: Where the values of f are counted from, in the unit of the readings; in the middle of
+            the hypotheses if None.
+    """
+    data, known = chains.data, chains.data.known
+    lengthscales, scale2, noise2, mean = chains.parts()
+    scale = float(np.median(np.sqrt(scale2)))
+    if center is None:
+        center = data.origin + data.unit * float(np.median(mean))
+    norms, heights = chains.sizes((center - data.origin) / data.unit)
+    if known.kernel is None:
+        short = int(np.argmin(np.log(lengthscales).mean(axis=1)))
+        kernel: Kernel = Matern(2.5, tuple(lengthscales[short].tolist()))
+        norm = max(float(norms[short]), float(np.median(norms)))
+    else:
+        kernel, norm = known.kernel, float(norms.max())
+    largest = max(float(np.median(heights)), 1.0, float(np.sqrt(scale2.max())))
+    B0 = max(1.0, B0_FACTOR * largest / scale)
+    return WideEnd(
+        center=center,
+        scale=data.unit * scale,
+        kernel=kernel,
+        noise_std=float(np.sqrt(noise2.max())) / scale,
+        B=max(B0, B_FACTOR * norm / scale),
+        B0=B0,
+    )
