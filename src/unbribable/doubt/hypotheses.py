@@ -221,7 +221,8 @@ class Hypotheses:
         together = (np.column_stack([z, np.zeros(len(z))])[:, data.before] * z).sum(axis=1)
         alone = data.log_lie + np.where(data.is_certain, 0.0, data.doubt)
         value: Floats = self._density - _HALF_LOG_2PI * n_honest + z @ alone
-        return value + betaln(A + n_lies, B + n_honest) + J * (together - SPARSE * n_lies)
+        value += betaln(A + n_lies, B + n_honest) + J * (together - SPARSE * n_lies)
+        return value
 
     # --- moves -------------------------------------------------------------------------------------
 
@@ -315,7 +316,7 @@ class Hypotheses:
         return self.data.y - error, var
 
     def elsewhere(self, places: Ints) -> tuple[Floats, Floats]:
-        """Mean and variance of f at a point by all readings but its own, which are these: (P, 1) each."""
+        """Mean and variance of f at a point by all readings but its own, these ones: (P, 1) each."""
         self._solve()
         _, scale2, noise2, mean = self.parts()
         read = (1.0 - self.z) * (self.data.y - mean[:, None])

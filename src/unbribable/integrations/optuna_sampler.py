@@ -82,9 +82,9 @@ class UnbribableSampler(BaseSampler):
     against those who do not know the draw. With reveal="before" whoever can read the storage can
     read it there, and so is a strong adversary; with reveal="after" and a secret seed it is written
     when the value is told. That hides it where a heuristic chooses the points; where the algorithm
-    itself does (assumptions given, no explore), the point gives the draw away. The others do not draw, and need
-    no secret. Whoever can write to the storage can change values: the documentation's page on threat
-    models says what that means.
+    itself does (assumptions given, no explore), the point gives the draw away. The others do not draw,
+    and need no secret. Whoever can write to the storage can change values: the documentation's page on
+    threat models says what that means.
 
     Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
     the complete trials that meet them.
@@ -125,7 +125,8 @@ class UnbribableSampler(BaseSampler):
             if Terms(self._plan, Seed.of(self._seed), AFTER).seen_by_readers is not None:
                 warnings.warn(
                     "reveal='after' must have a heuristic choose the points to hide the draw from "
-                    f"those who read the storage, got none: {GIVEN_AWAY}, so they are strong adversaries; give explore=2.0",
+                    f"those who read the storage, got none: {GIVEN_AWAY}, so they are strong "
+                    "adversaries; give explore=2.0",
                     UserWarning,
                     stacklevel=2,
                 )
