@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model.checks import Bounds, Ints
@@ -51,9 +52,9 @@ class Player(Protocol):
         return {}
 
     @property
-    def guarantee(self) -> str:
-        """What it promises about its bounds, in words."""
-        return "No guarantee."
+    def guarantee(self) -> Guarantee | None:
+        """What it promises about its bounds; None, or a void one, if it promises nothing."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unbribable.decision.conditions import Condition
+from unbribable.decision.conditions import Condition, Note
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Reading
-from unbribable.decision.recommend import Guarantee, Level
+from unbribable.decision.recommend import Level
 from unbribable.decision.rule import Play
 from unbribable.model.checks import Bools
 from unbribable.theory.assumptions import Assumptions
@@ -148,7 +149,7 @@ class Policy(ABC):
         """Whether bounds rest on draws that who lies must not know."""
         return len(self.draws) > 1
 
-    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[Note]:
         """What else there is to say after t rounds.
 
         Args:

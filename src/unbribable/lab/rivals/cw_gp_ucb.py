@@ -10,10 +10,11 @@ import numpy as np
 from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.best import best
 from unbribable.decision.conditions import InOrder
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Query
-from unbribable.decision.recommend import Guarantee, Level, Recommendation, ValidBounds
+from unbribable.decision.recommend import Level, Recommendation, ValidBounds
 from unbribable.lab.rivals.base import Rival
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
@@ -216,12 +217,9 @@ class CWGPUCB(Rival):
         return self._promise_for(self.C)
 
     def _promise_for(self, C: float) -> Guarantee:
-        words = "against any adversary, weak or strong, with total corruption at most {C}"
         order = () if self.is_in_order else (InOrder(),)
         known = self.assumptions
-        return Guarantee(
-            "strong", ("main",), 1.0 - known.delta, words, C, cap=known.c_max, conditions=order
-        )
+        return Guarantee("strong", ("main",), 1.0 - known.delta, C, known.c_max, conditions=order)
 
     def _held_for(self, C: float) -> ValidBounds:
         """Bounds that hold if the corruption is at most C, from the readings held now.

@@ -267,7 +267,7 @@ def _summary(player: Player, best: Recommendation) -> dict[str, Any]:
         **_knowledge(player),
         "algorithm": type(player).__name__,
         "threat": best.threat,
-        "guarantee": player.guarantee,
+        "guarantee": None if player.guarantee is None else player.guarantee.to_plain(),
         "recommendation": {
             "x": np.asarray(best.x).tolist(),
             "lower": best.lower,
