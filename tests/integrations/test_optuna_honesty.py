@@ -256,7 +256,7 @@ def test_a_message_about_another_seed_holds_no_seed(words):
 def test_a_recommendation_says_what_it_rests_on():
     study = new_study(sampler())
     study.optimize(objective, n_trials=2)
-    assert study.sampler.recommend(study).assumptions == ASSUMED.in_words()
+    assert study.sampler.recommend(study).assumptions == str(ASSUMED)
     study = new_study(fitted())
     study.optimize(objective, n_trials=5)
     best = study.sampler.recommend(study)

@@ -38,11 +38,11 @@ def detection(found: Detected, counting: Counting = ROUNDS) -> str:
     """That there was corruption, and how sure that is."""
     more, without = "Corruption", "Without any"
     if found.trust > 0.0:
-        more, without = f"A corruption of more than {found.trust:g}", "With no more than that"
+        more, without = f"A corruption of more than {found.trust:g}", "Without so much"
     said = f"{more} was detected in {counting.one(found.t)}."
     if found.conditions is None:
         return f"{said} Nothing is proven by that."
-    chance = f"{without} that happens with probability at most {found.delta:g}"
+    chance = f"{without} this happens with probability at most {found.delta:g}"
     return f"{said} {under(chance, found.conditions)}"
 
 
