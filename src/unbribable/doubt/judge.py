@@ -73,11 +73,14 @@ class Judge:
     Args:
         known: What the user said of f and the noise.
         n_first: Readings from which there is a judgement; those of a table are judged together.
+
+    Attributes:
+        n_first: The same, at least 1.
     """
 
     def __init__(self, known: Known, n_first: int) -> None:
         self._known = known
-        self._n_first = max(1, n_first)
+        self.n_first = max(1, n_first)
         self._n = 0  # readings that the chains have followed
         self._chains: Hypotheses | None = None
         self._heard: Ints | None = None  # those that they are about, if not all
@@ -87,20 +90,17 @@ class Judge:
         """Judge these readings: the ones told before, and further ones after them.
 
         Args:
-            U: Points in the unit cube, (n, d).
+            U: Points in the unit cube, (n, d), n >= n_first.
             y: Their readings, (n,).
             rounds: The round of each, (n,).
         """
-        last = len(y)
-        if self._state is not None and self._state[0] == last:
+        if self._state is not None and self._state[0] == len(y):
             return
-        start = self._n_first if self._n == 0 else self._n + 1
-        if last > N_EACH:
-            start = max(start, last_stop(last, self._n_first))
-        for n in range(start, last + 1):
-            if n > max(N_EACH, start):
-                break
-            self._follow(U[:n], y[:n], rounds[:n])
+        stop = last_stop(len(y), self.n_first)
+        start = stop if stop > N_EACH else max(self.n_first, self._n + 1)
+        if stop > self._n:
+            for n in range(start, stop + 1):
+                self._follow(U[:n], y[:n], rounds[:n])
         self._look(U, y, rounds)
 
     # --- what is thought ---------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class Judge:
         rng = np.random.default_rng([_KEY, n])
         self._heard = evenly(n, N_HEARD) if n > N_HEARD else None
         data = self._data(U, y, rounds, self._heard)
-        if self._chains is None or n > N_EACH or n == self._n_first:
+        if self._chains is None or n > N_EACH or n == self.n_first:
             self._chains = Hypotheses.drawn(data, rng)
             for k in range(N_START):
                 if k in _COMPETE:

@@ -94,7 +94,7 @@ class Engine:
         failed = [self.failed[t] for t in sorted(self.failed)]
         pending, avoid = [*pending, *failed[-N_NEAR:]], self._without_reading(failed)
         drawn = drawn or self.drawn(t)
-        if not self.is_ready:
+        if not self.is_ready or (self.plan.explore is not None and not self.told):
             u = self._design(t, avoid)
         elif self.plan.explore is not None:
             u = self._promising(t, pending, avoid)
@@ -274,16 +274,19 @@ class Engine:
         """What is thought of all that was told: a heuristic, on which no guarantee rests.
 
         Raises:
-            RuntimeError: There is no reading yet.
+            RuntimeError: There is no reading yet, or the initial design is not read; see `is_ready`.
         """
-        if not self.told:
-            raise RuntimeError("a judgement needs a reading, there is none yet; tell one")
-        if self._judge is None:
+        n_first = max(self.n_design, self.n_table, 1)
+        if len(self.told) < n_first:
+            raise RuntimeError(
+                f"a judgement needs {n_first} reading{'s' if n_first > 1 else ''}, got {len(self.told)}"
+            )
+        if self._judge is None or self._judge.n_first != n_first:  # further rows of a table: all anew
             plan, assumed = self.plan, self.plan.assumptions
             kernel = plan.kernel if assumed is None else assumed.kernel
             noise_std = plan.noise_std if assumed is None else assumed.noise_std
             center = None if isinstance(kernel, Stationary | None) else 0.0
-            self._judge = Judge(Known(kernel, noise_std, center), max(self.n_design, self.n_table, 1))
+            self._judge = Judge(Known(kernel, noise_std, center), n_first)
         y = self.plan.sign * np.array([reading.y for reading in self.told])
         rounds = np.array([reading.t for reading in self.told], dtype=np.intp)
         self._judge.learn(self._seen(np.array([reading.u for reading in self.told])), y, rounds)
