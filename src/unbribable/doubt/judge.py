@@ -97,10 +97,9 @@ class Judge:
         if self._state is not None and self._state[0] == len(y):
             return
         stop = last_stop(len(y), self.n_first)
-        start = stop if stop > N_EACH else max(self.n_first, self._n + 1)
-        if stop > self._n:
-            for n in range(start, stop + 1):
-                self._follow(U[:n], y[:n], rounds[:n])
+        start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
+        for n in range(max(start, self._n + 1), stop + 1):
+            self._follow(U[:n], y[:n], rounds[:n])
         self._look(U, y, rounds)
 
     # --- what is thought ---------------------------------------------------------------------------
@@ -162,21 +161,21 @@ class Judge:
         """Let the chains come to the state that they have after the last of these readings."""
         n = len(y)
         rng = np.random.default_rng([_KEY, n])
-        self._heard = evenly(n, N_HEARD) if n > N_HEARD else None
-        data = self._data(U, y, rounds, self._heard)
+        heard = evenly(n, N_HEARD) if n > N_HEARD else None
+        data = self._data(U, y, rounds, heard)
         if self._chains is None or n > N_EACH or n == self.n_first:
-            self._chains = Hypotheses.drawn(data, rng)
+            chains = Hypotheses.drawn(data, rng)
             for k in range(N_START):
                 if k in _COMPETE:
-                    self._chains.compete(rng)
-                self._chains.sweep(rng)
+                    chains.compete(rng)
+                chains.sweep(rng)
         else:
-            self._chains = self._chains.continued(data)
+            chains = self._chains.continued(data)
             if n % N_BETWEEN == 0:
-                self._chains.compete(rng)
+                chains.compete(rng)
             for _ in range(N_SWEEPS):
-                self._chains.sweep(rng)
-        self._n = n
+                chains.sweep(rng)
+        self._chains, self._heard, self._n = chains, heard, n  # last: an interrupt leaves all as it was
 
     def _look(self, U: Floats, y: Floats, rounds: Ints) -> None:
         """Have every reading judged by what the chains say now."""
