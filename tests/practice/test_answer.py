@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unbribable.practice.estimate import OUTSIDE
 
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, Scripted
 from printed import unwrapped
 from unbribable.decision.recommend import WIDE
 from unbribable.decision.words import plus_minus, point
-from unbribable.practice.estimate import OUTSIDE
 from unbribable.say.answer import listed
 
 SPACE = {"temp": (200.0, 500.0), "gas": ["N2", "Ar"], "n": ub.Whole(1, 9)}

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unbribable.practice.fit import Fit
 
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, answer_of, wave
@@ -12,7 +13,6 @@ from unbribable.decision.proposal import Query
 from unbribable.practice import fitted as module
 from unbribable.practice.advice import advise, doubt
 from unbribable.practice.engine import Engine, last_fit_point
-from unbribable.practice.fit import Fit
 from unbribable.practice.fitted import thinned
 from unbribable.practice.plan import Plan
 from unbribable.say.reasons import evidence

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from unbribable.practice.estimate import Estimate
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import random_function
 from unbribable.decision.proven.certain import certain
 from unbribable.decision.units import Units
-from unbribable.practice.estimate import Estimate
 
 X = np.linspace(0.0, 1.0, 14)[:, None]
 KERNEL = ub.Matern(2.5, 0.4)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 from scipy.stats import qmc
+from unbribable.practice.fit import Fit, Fitting
+from unbribable.practice.reading_model import DROP, ReadingModel
 
 import unbribable as ub
 from unbribable.lab.world.named_functions import TEST_FUNCTIONS
 from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel, Linear, Matern, SquaredExponential, Stationary
-from unbribable.practice.fit import Fit, Fitting
-from unbribable.practice.reading_model import DROP, ReadingModel
 
 NUMBERS = ("center", "scale", "noise_std", "B", "B0")
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import unbribable as ub
 from unbribable.practice.predictions import (
     FLAG_AT,
     is_stuck,
@@ -16,6 +14,8 @@ from unbribable.practice.predictions import (
     step_of,
     told_alike,
 )
+
+import unbribable as ub
 
 KERNEL = ub.Matern(2.5, 0.2)
 NOISE = 0.05

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unbribable.practice.estimate import N_HELD, held
+from unbribable.practice.predictions import Verdict
+from unbribable.practice.scout import LARGEST_SHARE, Scout, last_bulk, last_look
 
 import unbribable as ub
 from practice.scripted import ASSUMED, GRID, wave
 from unbribable.decision.proposal import Reading
 from unbribable.practice import scout as module
-from unbribable.practice.estimate import N_HELD, held
-from unbribable.practice.predictions import Verdict
-from unbribable.practice.scout import LARGEST_SHARE, Scout, last_bulk, last_look
 
 SHARP = ub.Assumptions(ASSUMED.kernel, B=2.0, B0=1.2, noise_std=0.05, lam=0.01)
 SPREAD = [0, 2, 4, 5, 6, 8, 10, 12, 14, 15, 17, 18, 20]

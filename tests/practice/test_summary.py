@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unbribable.practice.estimate import OUTSIDE
 
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, wave
 from printed import N_LINES, WIDTH, assert_short, unwrapped
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Kind, Reason, Suspect
-from unbribable.practice.estimate import OUTSIDE
 from unbribable.say import answer as room
 from unbribable.say.answer import BestReading, answer, listed
 from unbribable.say.counting import TRIALS

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from unbribable.practice.predictions import FLAG_AT, LeaveOneOut, judged
 
 import unbribable as ub
 from contracts.members import algorithms
@@ -19,7 +20,6 @@ from unbribable.lab.world.objectives import figure_1
 from unbribable.model.checks import Floats
 from unbribable.model.solve import Factor
 from unbribable.practice import predictions
-from unbribable.practice.predictions import FLAG_AT, LeaveOneOut, judged
 from unbribable.practice.suspects import suspects
 from unbribable.say.reasons import evidence
 

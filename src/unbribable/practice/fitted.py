@@ -79,7 +79,7 @@ def fitted(plan: Plan, chains: Hypotheses, points: Floats, y: Floats, side: Floa
 
 def check_sizes(plan: Plan, unit: float) -> None:
     """Refuse amounts whose squares, in the unit of the readings, float64 may not hold."""
-    amounts = {name: getattr(plan, name) for name in ("noise_std", "B", "corruption", "known_or_zero")}
+    amounts = {name: getattr(plan, name) for name in ("noise_std", "B", "corruption")}
     for name, amount in amounts.items():
         if isinstance(amount, int | float) and amount / N_TIMES > unit:
             raise ValueError(
