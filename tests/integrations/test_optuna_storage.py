@@ -77,7 +77,7 @@ def wait_for(file, process):
 @pytest.mark.long
 def test_four_processes_one_of_them_killed_lose_nothing(url, connect, start, tmp_path):
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = new_study(None, storage=connect(), study_name="s")
+    new_study(None, storage=connect(), study_name="s")
     outs = [tmp_path / f"worker-{k}" for k in range(4)]
     # Nobody gives a seed: the first of them chooses one for all.
     victim = start(url, 9, None, outs[0], 2)
