@@ -73,6 +73,9 @@ class Judge:
     Args:
         known: What the user said of f and the noise.
         n_first: Readings from which there is a judgement; those of a table are judged together.
+
+    Attributes:
+        n_first: The same, at least 1.
     """
 
     def __init__(self, known: Known, n_first: int) -> None:
@@ -87,14 +90,13 @@ class Judge:
         """Judge these readings: the ones told before, and further ones after them.
 
         Args:
-            U: Points in the unit cube, (n, d).
+            U: Points in the unit cube, (n, d), n >= n_first.
             y: Their readings, (n,).
             rounds: The round of each, (n,).
         """
-        last = len(y)
-        if self._state is not None and self._state[0] == last:
+        if self._state is not None and self._state[0] == len(y):
             return
-        stop = last_stop(last, self.n_first)
+        stop = last_stop(len(y), self.n_first)
         start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
         for n in range(max(start, self._n + 1), stop + 1):
             self._follow(U[:n], y[:n], rounds[:n])

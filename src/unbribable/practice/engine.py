@@ -259,12 +259,14 @@ class Engine:
         """What is thought of all that was told: a heuristic, on which no guarantee rests.
 
         Raises:
-            RuntimeError: There is no reading yet.
+            RuntimeError: There is no reading yet, or the initial design is not read; see `is_ready`.
             ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
         """
-        if not self.told:
-            raise RuntimeError("a judgement needs a reading, there is none yet; tell one")
         n_first = max(self.n_design, self.n_table, 1)
+        if len(self.told) < n_first:
+            raise RuntimeError(
+                f"a judgement needs {n_first} reading{'s' if n_first > 1 else ''}, got {len(self.told)}"
+            )
         if self._judge is None or self._judge.n_first != n_first:  # a table may be added later
             plan, assumed = self.plan, self.plan.assumptions
             kernel = plan.kernel if assumed is None else assumed.kernel
