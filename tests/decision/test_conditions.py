@@ -265,7 +265,12 @@ def test_an_audit_says_what_its_proof_supposes(n_lost: int) -> None:
     audit = ub.audit(x[:, None], y, GRID, assumptions=assumed, corruption=2.5)
     assert audit.proof is not None
     assert audit.least_corruption > 0.0
-    for words in (str(audit.proof), unwrapped(str(audit)), audit.to_html(), price_sentence(audit.price(2.0))):
+    for words in (
+        str(audit.proof),
+        unwrapped(str(audit)),
+        audit.to_html(),
+        price_sentence(audit.price(2.0)),
+    ):
         assert (LOST in words) == (n_lost == 3)
         assert ("missing reading" in words) == (n_lost == 3)
     assert f"if what is assumed is right{f' and {LOST}' * (n_lost == 3)})." in str(audit.proof)
@@ -402,6 +407,4 @@ def test_conditions_are_worded_in_one_place() -> None:
     )
     assert under("It is so", [Open(1)]).startswith("It is so. The reading told after a round")
     assert under("It is so", [Open(3)]).startswith("It is so. The 3 readings told after a round")
-    assert str(Refuted(7, 0.1)).startswith(
-        "The assumptions are refuted by the readings up to round 7,"
-    )
+    assert str(Refuted(7, 0.1)).startswith("The assumptions are refuted by the readings up to round 7,")

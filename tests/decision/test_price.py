@@ -13,8 +13,8 @@ from contracts.members import ALGORITHMS
 from games import corruption, is_too_often, random_function
 from told import reading_of
 from unbribable.decision.units import Units
-from unbribable.theory.clipping import FewLies
 from unbribable.say.price import _in_readings, sentence
+from unbribable.theory.clipping import FewLies
 from unbribable.theory.differences import Differences
 
 X = np.linspace(0.0, 1.0, 14)[:, None]

@@ -5,10 +5,10 @@ import sys
 from typing import Any
 
 import pytest
+from unbribable.decision.words import plus_minus
 
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, Scripted, assert_same_run
-from unbribable.decision.words import plus_minus
 from unbribable.practice.progress import in_a_line
 
 pytestmark = pytest.mark.usefixtures("wide")

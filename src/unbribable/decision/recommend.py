@@ -26,7 +26,7 @@ from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.left_out import LeftOut
 from unbribable.decision.remarks import Caution, Remark
 from unbribable.decision.units import MODEL_UNITS, Units
-from unbribable.model import checks
+from unbribable.model import checks, spoken
 from unbribable.model.box import Candidates
 from unbribable.model.checks import Bounds, Floats
 from unbribable.model.spoken import Spoken
@@ -167,9 +167,7 @@ class Recommendation(Spoken):
     @property
     def guarantee(self) -> str:
         """What is guaranteed, or why nothing is, in words."""
-        from unbribable.say.guarantee import whole  # as `Spoken` does
-
-        return whole(self)
+        return spoken.guarantee(self)
 
     def worst_case(self, n_lies: int) -> tuple[float, float] | None:
         """What f(x) can be if at most so many readings are lies, of any size.

@@ -39,13 +39,13 @@ def as_result(engine: Engine, space: named.Space) -> Result:
         x = own.x_of(u)
         is_row = t in own.rows
         found[t] = Trial(
-            t, x, space.shown(x), None, None,
+            t, x, space.shown(x), None,
             error="no value", because_of_value=own.lost[t], is_row=is_row,
         )  # fmt: skip
     for each in own.told:
         x, is_given = own.x_of(each.u), each.chosen_by == "user"
         is_row = each.t in own.rows
-        found[each.t] = Trial(each.t, x, space.shown(x), each.y, each.drawn, is_given, is_row=is_row)
+        found[each.t] = Trial(each.t, x, space.shown(x), each.y, is_given, is_row=is_row)
     return Result(space, own, [found[t] for t in sorted(found)])
 
 

@@ -1,4 +1,7 @@
-"""Values that print as sentences. The words are in `say`; nothing below it has any."""
+"""Values that print as sentences. The words are in `say`; nothing below it has any.
+
+This is the one place from which a floor below `say` reaches it: late, and only to print.
+"""
 
 
 class Spoken:
@@ -8,6 +11,13 @@ class Spoken:
     """
 
     def __str__(self) -> str:
-        from unbribable.say.voice import words  # the one import of `say` from below: see CONTRIBUTING
+        from unbribable.say.voice import words
 
         return words(self)
+
+
+def guarantee(value: Spoken) -> str:
+    """What is guaranteed of a value, or why nothing is, in words."""
+    from unbribable.say.voice import guarantee
+
+    return guarantee(value)

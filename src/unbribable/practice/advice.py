@@ -8,10 +8,10 @@ import numpy as np
 
 from unbribable.decision.ahead import is_among
 from unbribable.decision.basis import Basis
-from unbribable.decision.conditions import Detected, FitIsRight, settled
+from unbribable.decision.conditions import FitIsRight
 from unbribable.decision.price import Price
 from unbribable.decision.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, certified, provable
+from unbribable.decision.recommend import Recommendation, certified
 from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.checks import Floats
@@ -139,17 +139,6 @@ def _n_flagged(engine: Engine) -> int:
 def _lies_allowed(engine: Engine) -> int:
     """How many readings may be lies, where they are counted."""
     return engine.plan.few_lies(engine.model().assumptions, engine.n_readings).n_lies
-
-
-def detection(engine: Engine) -> Detected | None:
-    """That corruption was detected, and what that supposes; None if it was not."""
-    if not engine.is_ready or engine.algorithm().detected is None:
-        return None
-    algorithm, conditions = engine.algorithm(), provable(engine.algorithm())
-    assert algorithm.detected is not None
-    if conditions is not None:
-        conditions = (*supposed(engine), *settled(conditions))
-    return Detected(algorithm.detected, 0.0, algorithm.assumptions.delta, conditions)
 
 
 def fit_of(engine: Engine) -> FitIsRight | None:

@@ -83,11 +83,7 @@ def no_answer(n_rounds: int, n_failed: int) -> str:
 
 
 def rounds(
-    n_rounds: int,
-    n_failed: int,
-    stopped: str | None = None,
-    detected: int | None = None,
-    counting: Counting = ROUNDS,
+    n_rounds: int, n_failed: int, stopped: str | None = None, counting: Counting = ROUNDS
 ) -> list[str]:
     """How a run went, a few words each, and where to read on.
 
@@ -95,14 +91,11 @@ def rounds(
         n_rounds: Of the run so far.
         n_failed: Those without a reading.
         stopped: What ended it before its last round.
-        detected: The round in which corruption was detected.
         counting: How rounds are numbered.
     """
     said = [f"{counting.name}s: {n_rounds}, failed: {n_failed}"]
     if stopped is not None:
         said.append(f"ended before its last {counting.name} by {stopped}")
-    if detected is not None:
-        said.append(f"corruption detected in {counting.one(detected)}, if what is assumed is right")
     return [*said, "why: print(result.guarantee)"]
 
 

@@ -22,8 +22,6 @@ class StudyFacts:
     """Parameters outside the search space, as in the nearest trial."""
     infinite: tuple[int, ...] = ()
     """Rounds whose values are infinite or too large to be learned."""
-    seen: str | None = None
-    """Why those who read the storage know the draws; None if they do not."""
 
 
 def guaranteed(best: Recommendation, around: StudyFacts) -> str:
@@ -46,10 +44,5 @@ def guaranteed(best: Recommendation, around: StudyFacts) -> str:
             f"{which[0].upper()}{which[1:]} returned no finite value: what they would have read is "
             "missing because of what they returned. If that had nothing to do with the value, say so "
             "with retract(study, number, reason, unrelated_to_value=True)."
-        )
-    if best.regret_bound is not None and best.threat == "weak" and around.seen is not None:
-        parts.append(
-            "Whoever can read the storage while a trial runs knows its draw, and is a strong adversary, "
-            f"against whom this does not hold ({around.seen})."
         )
     return " ".join(parts)

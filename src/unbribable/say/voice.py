@@ -15,7 +15,7 @@ from unbribable.decision.proven.lying import Proof
 from unbribable.decision.recommend import Level, Recommendation
 from unbribable.model.spoken import Spoken
 from unbribable.say.assumptions import assumed
-from unbribable.say.guarantee import bounds, level, regret
+from unbribable.say.guarantee import bounds, level, regret, whole
 from unbribable.say.notes import note
 from unbribable.say.price import price
 from unbribable.say.proof import total
@@ -43,3 +43,9 @@ def words(value: Spoken) -> str:
         case Refuted() | Pruned() | TakenOut() | Detected() | Consistent() | PastHorizon():
             return note(value)
     raise AssertionError(f"a value of no known kind: {value!r}")
+
+
+def guarantee(value: Spoken) -> str:
+    """What is guaranteed of a recommendation, or why nothing is."""
+    assert isinstance(value, Recommendation)
+    return whole(value)
