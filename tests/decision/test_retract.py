@@ -447,7 +447,7 @@ class Retracting(RuleBasedStateMachine):
         for one, other in zip(algorithm.pending, never.pending, strict=True):
             assert {**fields(one), "index": None} == {**fields(other), "index": None}
         assert dict.fromkeys(self.gone) == dict.fromkeys(algorithm.journal.retracted)
-        assert algorithm.journal.selection is not None == (not all(self.gone.values()))
+        assert (algorithm.journal.selection is not None) == (not all(self.gone.values()))
         if algorithm.journal.selection is not None:
             assert algorithm.recommend().regret_bound is None
         else:

@@ -82,6 +82,11 @@ class Details:
     """By how much rounding may put f outside its bounds."""
     summary: Callable[[], Mapping[str, Any]] = dict
     """Where it stands, as plain data."""
+    knows: str | None = None
+    """What it was told of the lies, one of `lab.runs.record.OF_LIES`; None: `knowledge` has its C or
+    n_lies, or neither."""
+    is_ours: bool = False
+    """Whether the method is one of this library's, not one that it is compared with."""
 
 
 def details_of(player: Player) -> Details:

@@ -45,6 +45,9 @@ class Policy(ABC):
     safe_up_to: float | None = None
     """Where the corruption is unknown: the largest one that bounds allow for."""
 
+    knows: str | None = None
+    """What it was told of the lies, where its C does not say so: see `Details`."""
+
     def __init__(
         self, assumptions: Assumptions, options: Options, *, takes_energy: bool = False
     ) -> None:

@@ -70,4 +70,6 @@ def details(algorithm: "Algorithm") -> Details:
         seed=algorithm.seed.to_plain(),
         tolerance=algorithm.assumptions.tolerance,
         summary=algorithm.summary,
+        knows=algorithm.policy.knows,
+        is_ours=True,
     )

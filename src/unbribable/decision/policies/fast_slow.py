@@ -28,6 +28,7 @@ class FastSlow(Policy):
     """
 
     holds_all = "all"
+    knows = "C or 0"
 
     def __init__(
         self,

@@ -39,6 +39,7 @@ class Ladder(Policy):
 
     draws = (("main", 1.0),)
     holds_all = "main"
+    knows = "that there are lies"
 
     def __init__(self, assumptions: Assumptions, options: Options, unit: float | None) -> None:
         super().__init__(assumptions, options)

@@ -58,6 +58,7 @@ class Layers(Policy):
         self.parameters = {**told, "alpha": alpha, "with_all": with_all}
         self.safe_up_to = self._totals[-1]
         self.holds_all = "all" if with_all else None
+        self.knows = "that there are lies" if C is None else "C"
         self._T, self._alpha, self._with_all = T, alpha, with_all
         self._levels = {label: k for k, (label, _) in enumerate(self.draws)}
 

@@ -68,6 +68,10 @@ class Rival(Player):
     """The assumptions it makes use of."""
     no_promise: ClassVar[Guarantee] = NOTHING
     """Why nothing is promised, where nothing is."""
+    is_ours: ClassVar[bool] = False
+    """Whether the method is ours, not one that ours are compared with."""
+    knows: str | None = None
+    """What it was told of the lies, where `parameters` do not say so: see `Details`."""
     learns_uninvited: ClassVar[bool] = True
     """Whether it has a use for readings of points that it did not choose."""
 
@@ -225,7 +229,9 @@ class Rival(Player):
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
         seed = None if self.seed is None else self.seed.to_plain()
-        return Details(seed=seed, tolerance=self.assumptions.tolerance)
+        return Details(
+            seed=seed, tolerance=self.assumptions.tolerance, knows=self.knows, is_ours=self.is_ours
+        )
 
     # --- inside --------------------------------------------------------------------------------
 

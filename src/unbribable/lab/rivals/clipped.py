@@ -110,7 +110,7 @@ class ClippedGPUCB(Player):
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
-        return Details(refuted=self._robust.refuted, tolerance=self.assumptions.tolerance)
+        return Details(refuted=self._robust.refuted, tolerance=self.assumptions.tolerance, is_ours=True)
 
     @property
     def _is_over(self) -> bool:

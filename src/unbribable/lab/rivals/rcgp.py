@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from unbribable.decision.conditions import Condition, InOrder, NoiseBlind, TooMany
+from unbribable.decision.conditions import Condition, InOrder, NoiseBlind, NotProved, TooMany
 from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.proposal import Query
 from unbribable.decision.proven.counted import CountedLies
@@ -76,6 +76,8 @@ class RCGPUCB(UpperBoundRival):
         sees_noise: Whether the liar may choose the rounds of its lies by their noise: our width then
             pays for every choice of n_lies rounds among T.
     """
+
+    no_promise = Guarantee(void=NotProved())
 
     def __init__(
         self,
