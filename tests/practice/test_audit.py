@@ -12,6 +12,7 @@ from practice.experiments import furnace, write
 from printed import unwrapped
 from unbribable.practice.audit import N_POINTS, SOLVER
 from unbribable.practice.audit_page import _lying
+from unbribable.say.price import sentence
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +141,7 @@ def test_a_stated_total_that_is_too_small_is_said_to_be():
     columns, _, _ = furnace(0)
     audit = ub.audit(columns, target="yield", corruption=1.0)
     assert audit.least_corruption > 1.0
-    assert ", more than the 1 that was stated (with" in audit.proof.words
+    assert ", more than the 1 that was stated (with" in str(audit.proof)
     assert audit.proof.lies_within == {}
 
 
@@ -188,7 +189,7 @@ def test_a_price_is_that_of_the_answer(audited):
     assert np.array_equal(price.x, audited.recommendation.x)
     assert price.eps == 50.0
     assert price.value > 0.0
-    assert audited.price().sentence in unwrapped(str(audited))
+    assert sentence(audited.price(), audited.counting) in unwrapped(str(audited))
 
 
 def test_an_audit_is_plain_data(audited):

@@ -23,10 +23,12 @@ from practice.scripted import (
 from printed import unwrapped
 from unbribable.decision.units import Units
 from unbribable.doubt.judge import FLAGGED
-from unbribable.practice.advice import CONDITIONAL, HEURISTIC, advise
+from unbribable.practice.advice import advise
 from unbribable.practice.engine import Engine
 from unbribable.practice.fitted import Model
 from unbribable.practice.plan import Plan
+from unbribable.say.assumptions import CONDITIONAL
+from unbribable.say.guarantee import HEURISTIC
 
 EVERY = pytest.mark.parametrize("words", PLANS.values(), ids=PLANS)
 

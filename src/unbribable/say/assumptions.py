@@ -9,6 +9,13 @@ from unbribable.decision.conditions import FitIsRight
 from unbribable.model.kernels import Kernel, Stationary
 from unbribable.theory.assumptions import Assumptions
 
+CONDITIONAL = (
+    "not known before them: the guarantee holds only if this fit is right, and its probability is what "
+    "it would be had they been known. How often fitted runs missed is on the documentation's page on "
+    "results."
+)
+"""What follows where something was fitted to the readings."""
+
 
 def assumed(known: Assumptions, names: Sequence[str] = (), *, is_fitted: bool = False) -> str:
     """The assumptions in sentences.
@@ -80,11 +87,7 @@ def origin(fit: FitIsRight) -> str:
     """Which of the assumptions were given, and which were fitted; nothing where all were given whole."""
     words = [f"{_were(fit.given)} given."] if fit.given else []
     if fit.fitted:
-        words.append(
-            f"{_were(fit.fitted)} fitted to the readings, not known before them: the guarantee holds "
-            "only if this fit is right, and its probability is what it would be had they been known. "
-            "How often fitted runs missed is on the documentation's page on results."
-        )
+        words.append(f"{_were(fit.fitted)} fitted to the readings, {CONDITIONAL}")
     return " ".join(words)
 
 

@@ -11,6 +11,12 @@ from unbribable.decision.remarks import (
 )
 from unbribable.say.words import plus_minus
 
+OUTSIDE = (
+    "The expected value is outside the worst case: it takes lies for the truth, or something assumed is "
+    "false."
+)
+"""A warning where the estimate and the interval contradict each other."""
+
 
 def caution(value: Caution) -> str:
     """Why an estimate should not be relied on yet."""
@@ -21,10 +27,7 @@ def caution(value: Caution) -> str:
                 f"{plus_minus(expected, sd)}. Read points near it first."
             )
         case Outside():
-            return (
-                "The expected value is outside the worst case: it takes lies for the truth, or "
-                "something assumed is false."
-            )
+            return OUTSIDE
 
 
 def in_short(value: Remark) -> str:
