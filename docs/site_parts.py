@@ -1,7 +1,9 @@
-"""What the site needs beyond Sphinx: blocks that run, the help of commands, pages kept elsewhere."""
+"""What the site needs beyond Sphinx: blocks that run, help of commands, text and notebooks kept elsewhere."""
 
+import ast
 import contextlib
 import io
+import json
 import os
 import re
 import subprocess
@@ -14,17 +16,30 @@ from typing import Any, ClassVar
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 MADE = HERE / "_made"
-# page of the site -> where its text is kept
+KEPT = HERE / "kept"
+"""Pages whose text is kept elsewhere: written anew before every build, and not into the repository."""
+
 ELSEWHERE = {
     "contributing": "CONTRIBUTING.md",
     "changes": "CHANGELOG.md",
     "speed": "benchmarks/results.md",
+    "stuck": "examples/stuck.ipynb",
+    "mess": "examples/mess.ipynb",
+    "attack": "examples/attack.ipynb",
 }
+"""Page in KEPT -> where its text is kept."""
+
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
+IMAGE = re.compile(r"(!\[[^\]]*\]\()([^)\s:]+)\)")
+
+NIGHT = 0.078
+"""Brightness of the site's ground in the dark, to which a white one is turned."""
 
 
 def output_of_shell(text: str, folder: Path) -> str:
@@ -44,12 +59,18 @@ def output_of_shell(text: str, folder: Path) -> str:
     return done.stdout
 
 
-def output_of_python(text: str, namespace: dict[str, Any], folder: Path) -> str:
-    """What the code prints; names live on in `namespace`."""
-    printed = io.StringIO()
+def output_of_python(text: str, namespace: dict[str, Any], folder: Path) -> tuple[str, Any]:
+    """What the code prints, and the value of its last line if that is an expression.
+
+    Names live on in `namespace`.
+    """
+    tree, printed, value = ast.parse(text), io.StringIO(), None
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
-        exec(compile(text, "<page>", "exec"), namespace)
-    return printed.getvalue()
+        exec(compile(tree, "<page>", "exec"), namespace)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), "<page>", "eval"), namespace)
+    return printed.getvalue(), value
 
 
 def folded(line: str) -> str:
@@ -60,11 +81,12 @@ def folded(line: str) -> str:
 class Run(SphinxDirective):
     """Runs a block while the site is built, and shows it with what it printed and drew.
 
-    The blocks of a page share their names (Python) and their folder (both languages).
+    The blocks of a page share their names (Python) and their folder (both languages). The last line of a
+    block shows its value, a figure as a picture, as in a notebook.
     """
 
     required_arguments = 1  # python or sh
-    option_spec: ClassVar = {"alt": directives.unchanged}  # what the pictures show
+    option_spec: ClassVar = {"alt": directives.unchanged}  # what the picture shows
     has_content = True
 
     def run(self) -> list[nodes.Node]:
@@ -74,25 +96,27 @@ class Run(SphinxDirective):
             page["keep"] = tempfile.TemporaryDirectory()
             page["folder"] = Path(page["keep"].name)
         if language == "python":
-            printed = output_of_python(text, page["namespace"], page["folder"])
+            printed, value = output_of_python(text, page["namespace"], page["folder"])
         else:
-            printed = output_of_shell(text, page["folder"])
+            printed, value = output_of_shell(text, page["folder"]), None
         made: list[nodes.Node] = [nodes.literal_block(text, text, language=language)]
+        is_drawn = hasattr(value, "savefig")
+        if value is not None and not is_drawn:
+            printed += f"{value}\n"
         if printed.strip():
             lines = "\n".join(folded(line) for line in printed.splitlines())
             made.append(nodes.literal_block(printed, lines, language="text"))
-        return [*made, *self.pictures(page)]
+        if is_drawn:
+            made.append(self.picture(page, value))
+        return made
 
-    def pictures(self, page: dict[str, Any]) -> list[nodes.Node]:
-        """The figure that a block calls `figure`."""
-        figure = page["namespace"].pop("figure", None)
-        if figure is None:
-            return []
+    def picture(self, page: dict[str, Any], figure: Any) -> nodes.Node:
+        """The figure, in a file."""
         MADE.mkdir(exist_ok=True)
         page["n"] += 1
         name = f"{self.env.docname.replace('/', '-')}-{page['n']}.png"
         figure.savefig(MADE / name, dpi=150)
-        return [nodes.image(uri=f"/_made/{name}", alt=self.options.get("alt", ""))]
+        return nodes.image(uri=f"/_made/{name}", alt=self.options.get("alt", ""))
 
 
 class Command(SphinxDirective):
@@ -106,24 +130,105 @@ class Command(SphinxDirective):
         return [nodes.literal_block(text, text, language="text")]
 
 
-def read(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Fetch the text of pages that live elsewhere, and lead every link to a page of the site.
+class Readme(SphinxDirective):
+    """A part of README, from some words of it on, up to others."""
+
+    option_spec: ClassVar = {"from": directives.unchanged_required, "to": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        self.env.note_dependency(str(ROOT / "README.md"))
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        begin = text.index(self.options["from"])
+        part = text[begin : text.index(self.options["to"], begin)]
+        return self.parse_text_to_nodes(led(part, ROOT, self.env.docname))
+
+
+class DarkTwins(SphinxTransform):
+    """Beside each figure on white ground, the same for readers of the site in the dark."""
+
+    default_priority = 100
+
+    def apply(self, **words: Any) -> None:
+        for image in list(self.document.findall(nodes.image)):
+            uri = image["uri"]
+            if not uri.endswith(".png") or {"only-light", "only-dark"} & {*image["classes"]}:
+                continue
+            place = HERE if uri.startswith("/") else (HERE / self.env.docname).parent
+            file = (place / uri.lstrip("/")).resolve()
+            MADE.mkdir(exist_ok=True)
+            name = f"{file.stem}-dark.png"
+            darken(file, MADE / name)
+            twin = image.deepcopy()
+            twin["uri"] = f"/_made/{name}"
+            image["classes"].append("only-light")
+            twin["classes"].append("only-dark")
+            image.parent.insert(image.parent.index(image) + 1, twin)
+
+
+def darken(source: Path, target: Path) -> None:
+    """The picture with dark and light exchanged and every hue kept; white becomes NIGHT."""
+    import numpy as np
+    from PIL import Image
+
+    with Image.open(source) as picture:
+        colors = np.asarray(picture.convert("RGB"), dtype=np.float64) / 255.0
+    light = colors @ [0.299, 0.587, 0.114]
+    turned = (1.0 - light)[..., None] + (colors - light[..., None])
+    whole = NIGHT + (1.0 - NIGHT) * np.clip(turned, 0.0, 1.0)
+    Image.fromarray((255.0 * whole).round().astype(np.uint8)).save(target)
+
+
+def led(text: str, folder: Path, docname: str) -> str:
+    """The text, kept in `folder`, with every link and picture led to the site's, as seen from a page.
 
     A link to a file that has no page loses its target, and its words stay.
     """
-    root = HERE.parent
-    kept = root / ELSEWHERE[docname] if docname in ELSEWHERE else HERE / f"{docname}.md"
-    pages = {(root / place).resolve(): HERE / f"{name}.md" for name, place in ELSEWHERE.items()}
+    pages = {(ROOT / place).resolve(): KEPT / f"{name}.md" for name, place in ELSEWHERE.items()}
 
-    def on_site(match: re.Match[str]) -> str:
+    def seen(file: Path) -> str:
+        return os.path.relpath(file, (HERE / docname).parent)
+
+    def link(match: re.Match[str]) -> str:
         words, target, anchor = match.groups()
-        file = (kept.parent / target).resolve()
+        file = (folder / target).resolve()
         file = pages.get(file, file)
         if not file.is_relative_to(HERE):
             return words
-        return f"[{words}]({os.path.relpath(file, (HERE / docname).parent)}{anchor or ''})"
+        return f"[{words}]({seen(file)}{anchor or ''})"
 
-    source[0] = LINK.sub(on_site, kept.read_text(encoding="utf-8"))
+    def image(match: re.Match[str]) -> str:
+        return f"{match[1]}{seen((folder / match[2]).resolve())})"
+
+    return LINK.sub(link, IMAGE.sub(image, text))
+
+
+def as_page(notebook: str) -> str:
+    """The cells of a notebook as a page whose code runs while the site is built."""
+    parts = []
+    for cell in json.loads(notebook)["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```{{run}} python\n{source}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def fetch(app: Sphinx) -> None:
+    """Write the pages whose text is kept elsewhere, those that have changed."""
+    KEPT.mkdir(exist_ok=True)
+    for name, place in ELSEWHERE.items():
+        text = (ROOT / place).read_text(encoding="utf-8")
+        page = KEPT / f"{name}.md"
+        text = as_page(text) if place.endswith(".ipynb") else text
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+def read(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Lead the links of a page to other pages of the site."""
+    if not docname.startswith("reference/"):
+        folder = (HERE / docname).parent
+        if folder == KEPT:
+            folder = (ROOT / ELSEWHERE[Path(docname).name]).parent
+        source[0] = led(source[0], folder, docname)
 
 
 def plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -138,6 +243,9 @@ def plain(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("run", Run)
     app.add_directive("command", Command)
+    app.add_directive("readme", Readme)
+    app.add_transform(DarkTwins)
+    app.connect("builder-inited", fetch, priority=100)
     app.connect("source-read", read)
     app.connect("autodoc-process-docstring", plain, priority=100)
     return {"parallel_read_safe": False}
