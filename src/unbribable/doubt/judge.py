@@ -24,9 +24,6 @@ N_WHOLE = 256
 N_START, N_SWEEPS = 60, 6
 """Sweeps after the first states were drawn, and after each further reading."""
 
-N_BETWEEN = 5
-"""Readings after which the chains compete again."""
-
 _COMPETE = (15, 30, 45)
 _KEY = 18
 """Of the random streams: with the number of readings they make all that is drawn a function of these."""
@@ -73,11 +70,14 @@ class Judge:
     Args:
         known: What the user said of f and the noise.
         n_first: Readings from which there is a judgement; those of a table are judged together.
+
+    Attributes:
+        n_first: The same, at least 1.
     """
 
     def __init__(self, known: Known, n_first: int) -> None:
         self._known = known
-        self._n_first = max(1, n_first)
+        self.n_first = max(1, n_first)
         self._n = 0  # readings that the chains have followed
         self._chains: Hypotheses | None = None
         self._heard: Ints | None = None  # those that they are about, if not all
@@ -87,19 +87,15 @@ class Judge:
         """Judge these readings: the ones told before, and further ones after them.
 
         Args:
-            U: Points in the unit cube, (n, d).
+            U: Points in the unit cube, (n, d), n >= n_first.
             y: Their readings, (n,).
             rounds: The round of each, (n,).
         """
-        last = len(y)
-        if self._state is not None and self._state[0] == last:
+        if self._state is not None and self._state[0] == len(y):
             return
-        start = self._n_first if self._n == 0 else self._n + 1
-        if last > N_EACH:
-            start = max(start, last_stop(last, self._n_first))
-        for n in range(start, last + 1):
-            if n > max(N_EACH, start):
-                break
+        stop = last_stop(len(y), self.n_first)
+        start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
+        for n in range(max(start, self._n + 1), stop + 1):
             self._follow(U[:n], y[:n], rounds[:n])
         self._look(U, y, rounds)
 
@@ -162,21 +158,19 @@ class Judge:
         """Let the chains come to the state that they have after the last of these readings."""
         n = len(y)
         rng = np.random.default_rng([_KEY, n])
-        self._heard = evenly(n, N_HEARD) if n > N_HEARD else None
-        data = self._data(U, y, rounds, self._heard)
-        if self._chains is None or n > N_EACH or n == self._n_first:
-            self._chains = Hypotheses.drawn(data, rng)
+        heard = evenly(n, N_HEARD) if n > N_HEARD else None
+        data = self._data(U, y, rounds, heard)
+        if self._chains is None or n > N_EACH or n == self.n_first:
+            chains = Hypotheses.drawn(data, rng)
             for k in range(N_START):
                 if k in _COMPETE:
-                    self._chains.compete(rng)
-                self._chains.sweep(rng)
+                    chains.compete(rng)
+                chains.sweep(rng)
         else:
-            self._chains = self._chains.continued(data)
-            if n % N_BETWEEN == 0:
-                self._chains.compete(rng)
+            chains = self._chains.continued(data)
             for _ in range(N_SWEEPS):
-                self._chains.sweep(rng)
-        self._n = n
+                chains.sweep(rng)
+        self._chains, self._heard, self._n = chains, heard, n  # last: an interrupt leaves all as it was
 
     def _look(self, U: Floats, y: Floats, rounds: Ints) -> None:
         """Have every reading judged by what the chains say now."""
