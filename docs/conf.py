@@ -28,14 +28,22 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme = "furo"
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0072b2"},
+    "light_css_variables": {
+        "color-brand-primary": "#0072b2",
+        "color-brand-content": "#0072b2",
+        "sidebar-item-spacing-vertical": "0.25rem",
+    },
     "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
 }
 html_logo = html_favicon = "../src/unbribable/web/static/icon.svg"
 html_show_sourcelink = html_show_copyright = False
 
 # what is copied is what is typed: not what was printed
-copybutton_selector = "div.highlight-python pre, div.highlight-sh pre, div.highlight-default pre"
+copybutton_selector = ", ".join(
+    f"div.highlight-{kind} pre"
+    for kind in ("python", "sh", "default:not(.highlight-python + .highlight-default)")
+)
+highlight_language = "text"  # of blocks that name none: commands, and what was printed
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
