@@ -39,20 +39,20 @@ def play(engine: Engine, n_rounds: int = N_ROUNDS) -> list[tuple[Query, float]]:
     for t in range(1, n_rounds + 1):
         asked = engine.ask(t)
         rounds.append((asked, f(asked.x)))
-        engine.tell(t, asked.x, rounds[-1][1], asked.drawn)
+        engine.tell(t, asked.x, rounds[-1][1])
     return rounds
 
 
 def tell_all(engine: Engine, rounds: list[tuple[Query, float]]) -> None:
     for asked, y in rounds:
-        engine.tell(asked.t, asked.x, y, asked.drawn)
+        engine.tell(asked.t, asked.x, y)
 
 
 def assert_same_point(one: Query, other: Query) -> None:
     """Bit for bit."""
     np.testing.assert_array_equal(one.u, other.u)
     np.testing.assert_array_equal(one.x, other.x)
-    assert (one.t, one.drawn) == (other.t, other.drawn)
+    assert one.t == other.t
 
 
 def assert_same_advice(one: Engine, other: Engine) -> None:
@@ -94,8 +94,8 @@ def test_looking_at_anything_changes_nothing(name: str) -> None:
         assert_same_point(one, other)
         assert_same_point(loud.ask(t), other)
         y = f(one.x)
-        quiet.tell(t, one.x, y, one.drawn)
-        loud.tell(t, other.x, y, other.drawn)
+        quiet.tell(t, one.x, y)
+        loud.tell(t, other.x, y)
     assert_same_advice(quiet, loud)
 
 
@@ -221,13 +221,7 @@ def test_rows_of_a_table_are_judged_together_in_however_many_parts_they_come() -
     assert_same_advice(at_once, in_parts)
 
 
-# --- draws ---------------------------------------------------------------------------------------
-
-
-def test_without_a_draw_there_is_one_instance() -> None:
-    for name in ("fitted", "given, none", "given, a number"):
-        engine = made(name)
-        assert {engine.drawn(t) for t in range(1, 9)} == {"main"}
+# --- seeds ---------------------------------------------------------------------------------------
 
 
 def test_without_a_seed_every_engine_has_its_own() -> None:

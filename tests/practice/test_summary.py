@@ -26,7 +26,6 @@ RUNS: dict[str, dict[str, Any]] = {
     **PLANS,
     "no lies": {"domain": BOX, "lies": 0},
     "three lies": {"domain": BOX, "lies": 3},
-    "layers": {"domain": GRID, "corruption": "layers"},
     "a total": {"domain": BOX, "corruption": 0.5},
     "given, counted": {"domain": GRID, "assumptions": ASSUMED, "lies": 1},
 }
