@@ -24,9 +24,6 @@ N_WHOLE = 256
 N_START, N_SWEEPS = 60, 6
 """Sweeps after the first states were drawn, and after each further reading."""
 
-N_BETWEEN = 5
-"""Readings after which the chains compete again."""
-
 _COMPETE = (15, 30, 45)
 _KEY = 18
 """Of the random streams: with the number of readings they make all that is drawn a function of these."""
@@ -171,8 +168,6 @@ class Judge:
                 chains.sweep(rng)
         else:
             chains = self._chains.continued(data)
-            if n % N_BETWEEN == 0:
-                chains.compete(rng)
             for _ in range(N_SWEEPS):
                 chains.sweep(rng)
         self._chains, self._heard, self._n = chains, heard, n  # last: an interrupt leaves all as it was
