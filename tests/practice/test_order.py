@@ -56,7 +56,7 @@ def test_an_audit_of_a_sorted_table_says_nothing_false(name: str, order: str) ->
     algorithm = audit.result.engine.algorithm()
     assert wrong(algorithm) == ""
     if name == "unknown":
-        assert algorithm.policy.notes(350, ())[0].endswith("the lowest level.")
+        assert str(algorithm.policy.notes(350, ())[0]).endswith("the lowest level.")
     best = audit.recommendation
     assert best.lower <= f(best.x)[0] <= best.upper
     assert f(X).max() - f(best.x)[0] <= best.regret_bound

@@ -158,10 +158,10 @@ def test_all_that_can_be_said_at_once_still_fits(equal: bool) -> None:
     lines = answer(LONGEST, naive, flagged, rest)
     assert_short("\n".join(lines))
     assert lines[0].startswith("use the_temp")
-    assert any("First" in line for line in lines)
+    assert any("The flagged readings are off by" in line for line in lines)
     assert any(line.startswith("suspicious: 90000") for line in lines)
     assert lines[-1].startswith("best reading: -1.5e+10 in round 90003")
-    alone = answer(replace(LONGEST, caution="", remarks=()), naive, flagged[:1], rest)
+    alone = answer(replace(LONGEST, cautions=(), remarks=()), naive, flagged[:1], rest)
     assert_short("\n".join(alone))
     assert [line[:3] for line in alone].count("use") == 1
     assert alone[-1] == "; ".join(rest)

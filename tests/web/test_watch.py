@@ -266,7 +266,7 @@ def test_what_is_shown_is_what_the_result_says(file):
     found, result = looked(client(source=StudyFile(file))), Result.load(file)
     assert found["answer"]["guarantee"] == result.recommendation.guarantee
     assert found["answer"]["estimate"] == result.estimate
-    assert found["answer"]["price"] == result.price().words
+    assert found["answer"]["price"] == str(result.price())
     assert found["answer"]["needs"] == result.recommendation.needs()
     part = found["worst_case"]
     rows = [tuple(row) for row in part["rows"]]
