@@ -113,7 +113,7 @@ LONGEST = Recommendation(
     lower=-1.2345678e10,
     upper=1.2345678e10,
     probability=0.9,
-    promise=Guarantee("weak", ("slow",), 0.9, 1.23456e10, 1.23451e10, conditions=(Missing(12),)),
+    promise=Guarantee("strong", ("main",), 0.9, 1.23456e10, 1.23451e10, conditions=(Missing(12),)),
     is_wide=False,
 )
 
