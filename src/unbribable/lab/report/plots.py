@@ -75,7 +75,7 @@ def regret(panels: Mapping[str, Curves], look: Looks) -> "Figure":
     if max(ends, default=0.0) <= FAR_MORE * least:
         return _curves(panels, look, "cumulative regret $R_t$\n(units of f)", is_capped=False)
     y = "cumulative regret $R_t$\n(units of f, log scale)"
-    return _curves(panels, look, y, is_capped=False, least=least / FAR_MORE)
+    return _curves(panels, look, y, is_capped=False, least=0.25 * least)
 
 
 def spent(panels: Mapping[str, Curves], look: Looks) -> "Figure":
