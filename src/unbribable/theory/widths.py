@@ -248,7 +248,7 @@ def shifts_exact(weights: Floats, counts: Floats, budgets: Floats, cap: float) -
     found = np.zeros((len(budgets), k))
     if not n_items:
         return found
-    order = np.argsort(-weights.T, axis=1)
+    order = np.argsort(-weights.T, axis=1, kind="stable")  # ties by number, as the library does
     ranked, number = np.take_along_axis(weights.T, order, axis=1), counts[order]
     spent = np.zeros((k, n_items + 1))
     np.cumsum(number, axis=1, out=spent[:, 1:])
