@@ -235,7 +235,7 @@ def test_the_page_says_how_regret_grows_under_the_worst_attack_and_how_seeds_dif
     told = dict(zip(head, row, strict=True))
     assert told["in the target"] == "0.25"
     assert told["truth within bounds"] == "3 of 3"
-    assert told["s/round"] == "0.01"
+    assert told["ms/round"] == "10"
 
 
 def place(price_, protection, error=0.0):
