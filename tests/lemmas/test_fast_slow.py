@@ -28,7 +28,6 @@ B = 4.0
     C=st.sampled_from([1.5, 3.0, 8.0]),
     lam=st.sampled_from([0.003, 0.05, 1.0]),
     with_all=st.booleans(),
-    revisit=st.sampled_from([0.0, 0.2, 3.0]),
     width=st.sampled_from(["exact", "paper"]),
     tail=st.sampled_from(["sharp", "paper"]),
     dials=st.sampled_from([(1.0, 0.0), (0.25, 0.0), (0.5, 1.5), (0.25, 1.0)]),
@@ -39,7 +38,6 @@ def test_fast_never_plays_a_point_that_slow_has_ruled_out(
     C: float,
     lam: float,
     with_all: bool,
-    revisit: float,
     width: str,
     tail: str,
     dials: tuple[float, float],
@@ -57,7 +55,6 @@ def test_fast_never_plays_a_point_that_slow_has_ruled_out(
         with_all=with_all,
         share=dials[0],
         trust=dials[1],
-        revisit=revisit,
         width=width,
         tail=tail,
     )

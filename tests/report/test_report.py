@@ -219,7 +219,7 @@ def labelled(tmp_path_factory):
         "seeds": 1,
         "budgets": [2.0],
         "objective": {"kind": "figure_1", "n": 12, "label": LABELS[0]},
-        "algorithms": [{"label": f"{label}", "kind": "LayeredGPUCB", "revisit": 0.01 * k}
+        "algorithms": [{"label": f"{label}", "kind": "LayeredGPUCB", "alpha": 2.0 + 0.01 * k}
                        for k, label in enumerate(LABELS)],
         "adversaries": [{"label": LABELS[1], "kind": "region_subtraction", "radius": 0.12}],
     }  # fmt: skip

@@ -189,13 +189,13 @@ class Algorithm:
             asked = self.journal.pending.get(readings.t) if readings.learner != "" else None
             reading = readings if asked is not None else learning.decided(readings, self.drawn)
             learning.foresee(reading)
-            _wholly(self, learning.learn, reading, asked=asked)
+            self._wholly(learning.learn, reading, asked=asked)
             self.t = max(self.t, reading.t)
         elif self.t:
             raise RuntimeError(f"a history needs a new algorithm, this one is in round {self.t}")
         elif len(readings):
             history = [learning.decided(reading, self.drawn) for reading in readings]
-            _wholly(self, learning.learn_all, history)
+            self._wholly(learning.learn_all, history)
             self.t = max(reading.t for reading in history)
 
     def lose(self, t: int, *, because_of_value: bool = False) -> None:
@@ -215,7 +215,7 @@ class Algorithm:
         if self.journal.lose(t, because):
             self.journal.pending.pop(t, None)
             self.t = max(self.t, t)
-            _wholly(self, self._learning.settle)
+            self._wholly(self._learning.settle)
 
     def forget(self, query: Query | int) -> Query:
         """Give up a pending query: it will not be told. Its round stays counted; nothing is learned.
@@ -247,7 +247,7 @@ class Algorithm:
         if t not in told:
             raise RuntimeError(f"id must be that of a reading, got id={t}; told are {list(told)}")
         past = self.journal.without(told[t], unrelated, self.refuted, self.policy.learner_again)
-        _wholly(self, self._replay, past)
+        self._wholly(self._replay, past)
         return told[t]
 
     def _replay(self, past: Journal, search: Search | None = None) -> None:
@@ -261,6 +261,30 @@ class Algorithm:
         }
         self._learning, self.journal, self.search = learning, journal, search
         self.candidates, self.instances = search.candidates, learning.instances
+
+    def _wholly(self, act: Callable[..., None], *arguments: Any, asked: Query | None = None) -> None:
+        """Learn something wholly or not at all; `asked` is the query that it answers.
+
+        If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
+        """
+        journal, was_refuted = self.journal, self.refuted is not None
+        n = len(journal.readings)
+        try:
+            act(*arguments)
+            if asked is not None:
+                del journal.pending[asked.t]
+        except BaseException as error:
+            try:
+                self._replay(journal.before(n, asked))
+            except Exception as second:
+                raise RuntimeError(
+                    "after a failure an algorithm learns its readings again, and that failed too, "
+                    f"got {second!r}; build another one and tell it the readings"
+                ) from error
+            raise
+        self._learning.changed()
+        if self.refuted is not None and not was_refuted and self.options.beta is None:
+            warnings.warn(refuted(self) or "", AssumptionsRefuted, stacklevel=4)
 
     # --- answers -------------------------------------------------------------------------------
 
@@ -357,33 +381,6 @@ class Algorithm:
         if self._is_seed_given and seed != self.seed:
             raise ValueError("the seed must be the saved one (or left out), got another seed")
         t, past = load(state, self, seed)
-        _wholly(self, self._replay, past)
+        self._wholly(self._replay, past)
         self.seed, self.t = seed, t
         return self
-
-
-def _wholly(
-    algorithm: Algorithm, act: Callable[..., None], *arguments: Any, asked: Query | None = None
-) -> None:
-    """Let an algorithm learn something wholly or not at all; `asked` is the query that it answers.
-
-    If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
-    """
-    journal, was_refuted = algorithm.journal, algorithm.refuted is not None
-    n = len(journal.readings)
-    try:
-        act(*arguments)
-        if asked is not None:
-            del journal.pending[asked.t]
-    except BaseException as error:
-        try:
-            algorithm._replay(journal.before(n, asked))
-        except Exception as second:
-            raise RuntimeError(
-                "after a failure an algorithm learns its readings again, and that failed too, "
-                f"got {second!r}; build another one and tell it the readings"
-            ) from error
-        raise
-    algorithm._learning.changed()
-    if algorithm.refuted is not None and not was_refuted and algorithm.options.beta is None:
-        warnings.warn(refuted(algorithm) or "", AssumptionsRefuted, stacklevel=4)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
-from unbribable.decision.best import best, promising, revisited
+from unbribable.decision.best import best, promising
 from unbribable.decision.levels import Believer
 from unbribable.decision.rule import Landscape, Play, Rule, Surface, polished
 from unbribable.model import checks
@@ -74,12 +74,6 @@ class Search(ABC):
             return best(player, rule.alpha, rule.among, ahead)
         ucb = ahead.allowed(reduce(np.minimum, self._bounds(rule, ahead)), rule.among)
         top = int(ucb.argmax())
-        if player.options.revisit:
-            # Only points that the others have not ruled out, or Lemma 7 would fail.
-            upper = np.min([other.ucb_bar for other in rule.others], axis=0)
-            floor = max(float(other.lcb_bar.max()) for other in rule.others)
-            read = player.posterior.u
-            top = revisited(player, ucb, top, read[upper[read] >= floor])
         return top, float(ucb[top])
 
     @abstractmethod
@@ -170,8 +164,7 @@ class BoxSearch(Search):
 
     def polished(self, play: Play, choice: "Choice") -> Play:
         rule, player = play.rule, play.rule.player.now
-        is_revisit = bool(player.options.revisit) and play.index in player.posterior.u
-        if play.is_final or is_revisit or player.posterior.m > M_POLISHED:
+        if player.posterior.m > M_POLISHED:
             return play
         ahead = choice.ahead(rule.player)
         hopes = rule.values

@@ -165,7 +165,7 @@ class FastSlowGPUCB(Algorithm):
         with_all: Use slow and "all" together where slow alone stands, see FastSlow.
         share: How often to check, in (0, 1]: slow is drawn with probability min(1, share/C).
         trust: How much corruption fast puts up with, in [0, C].
-        options: width, noise, tail, gain, beta, revisit: see Options.
+        options: width, noise, tail, gain, beta: see Options.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ class GPUCB(Algorithm):
     Args:
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
-        options: width, noise, tail, gain, beta, revisit: see Options (width and tail do
+        options: width, noise, tail, gain, beta: see Options (width and tail do
             nothing here).
     """
 
@@ -96,7 +96,7 @@ class RobustGPUCB(Algorithm):
         assumptions: What the guarantee rests on.
         C: Total corruption, sum over the rounds of the largest lie, at most that. Or a number of lies,
             as `unbribable.theory.clipping.FewLies`, where the readings told are clipped as that says.
-        options: width, noise, tail, gain, beta, revisit: see Options (tail does nothing here).
+        options: width, noise, tail, gain, beta: see Options (tail does nothing here).
     """
 
     def __init__(

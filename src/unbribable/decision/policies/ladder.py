@@ -244,7 +244,7 @@ class LadderGPUCB(Algorithm):
         assumptions: What the guarantee rests on; c_max must be finite.
         unit: Half the corruption that the lowest level allows for; a quarter of c_max if None.
             Smaller: less regret without lies, more with them.
-        options: width, noise, tail, gain, beta, revisit: see Options (tail does nothing here).
+        options: width, noise, tail, gain, beta: see Options (tail does nothing here).
     """
 
     policy: Ladder

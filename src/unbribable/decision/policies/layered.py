@@ -300,7 +300,7 @@ class LayeredGPUCB(Algorithm):
         alpha: Widening of the rule, > 9/5; the theorem uses 2.
         seed: Of the draws, secret; fresh entropy if None.
         with_all: Rule points out by the readings of all layers together, too. False: the paper's letter.
-        options: width, noise, tail, gain, beta, revisit: see Options.
+        options: width, noise, tail, gain, beta: see Options.
 
     Attributes:
         probabilities: Of each layer, (n_layers,).

@@ -76,19 +76,11 @@ class Quorum(Policy):
             upper = counted.mu + ahead.shrink * (upper - counted.mu)
         among = self.candidates()
         allowed = ahead.allowed(upper, among)
-        again = self._again(allowed, upper) if self.options.revisit else None
-        index = int(np.argmax(allowed)) if again is None else again
+        index = int(np.argmax(allowed))
         hand = self._dealt_to(index)
         rule = Rule(hand, among=among, values=upper, surface=partial(QuorumSurface, self))
         ucb = float(upper[index])
-        return [Play(1.0, hand.label, rule, index, ucb, is_final=again is not None)]
-
-    def _again(self, allowed: Floats, upper: Floats) -> int | None:
-        """The best point read whose bound is within revisit * width of the best one, if any."""
-        read = self._every.posterior.u
-        width = upper[read] - self.counted.mu[read]
-        near = read[allowed[read] >= allowed.max() - self.options.revisit * width]
-        return int(near[np.argmax(allowed[near])]) if len(near) else None
+        return [Play(1.0, hand.label, rule, index, ucb)]
 
     def candidates(self) -> Bools | None:
         """Those whose upper bound reaches the largest lower one; None: all, or none are left."""
@@ -289,7 +281,7 @@ class QuorumGPUCB(Algorithm):
         assumptions: What the guarantee rests on. B0 only cuts; c_max does nothing here.
         n_lies: How many readings may be lies, those of points you chose included.
         seed: Of the draws for readings that it did not ask for; fresh entropy if None.
-        options: width, noise, tail, gain, beta, revisit: see Options. `noise="energy"` by default,
+        options: width, noise, tail, gain, beta: see Options. `noise="energy"` by default,
             for which noise_std must be a true bound.
     """
 

@@ -32,7 +32,7 @@ class ClippedGPUCB(Player):
         assumptions: What the guarantee rests on; c_max is not used, a lie may be of any size.
         n_lies: At most so many of the readings are lies.
         T: At most so many readings; beyond them nothing is promised.
-        options: width, noise, tail, gain, beta, revisit, as of RobustGPUCB.
+        options: width, noise, tail, gain, beta, as of RobustGPUCB.
 
     Attributes:
         L: Where readings are clipped.
