@@ -25,9 +25,6 @@ from unbribable.model.checks import Bounds, Floats, Ints
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 
-MODEL = ("kernel", "noise_std", "lam")
-"""The assumptions behind a posterior."""
-
 ALL = ("kernel", "B", "B0", "noise_std", "lam", "delta", "c_max")
 """The assumptions behind our guarantees."""
 
