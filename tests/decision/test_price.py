@@ -150,7 +150,7 @@ def test_a_price_says_what_it_found_in_words(name: str) -> None:
     assert found.probability == pytest.approx(1.0 - algorithm.policy.budgets[WHOLE[name]].delta)
     open_ = algorithm.price(0.0)
     assert open_.value is open_.without_cap is None
-    assert f"is open even if nobody lied: noise and too few readings leave {open_.least_eps:.4g}" in (
+    assert f"Even if nobody lied, another point could be better by up to {open_.least_eps:.4g}: " in (
         str(open_)
     )
     capped = algorithm.price(50.0)

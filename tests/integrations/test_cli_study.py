@@ -370,7 +370,7 @@ def test_a_pruned_trial_voids_the_guarantee_unless_it_is_said_to_have_another_re
     assert as_json("recommend", "laser")["regret_bound"] is None
     assert as_json("recommend", "laser", "--unrelated-to-value")["regret_bound"] is not None
     value = next(line for line in call("recommend", "laser").splitlines() if "worst case" in line)
-    assert value.endswith(", not guaranteed: readings may be missing because of their values")
+    assert value.endswith(", not guaranteed: readings are missing because of their values")
     assert "not guaranteed" not in call("recommend", "laser", "--unrelated-to-value")
 
 

@@ -175,8 +175,8 @@ def test_a_price_defaults_to_the_smallest_share_of_the_range_that_is_established
 def test_a_price_that_is_not_established_says_what_is_open(plane: ub.Result) -> None:
     found = plane.price()
     assert found.value is None
-    assert "50 % of the range read) is open even if nobody lied" in sentence(found)
-    assert f"leave {found.least_eps:.4g} open" in sentence(found)
+    assert "(50 % of the range read)." in sentence(found)
+    assert f"could be better by up to {found.least_eps:.4g}: " in sentence(found)
 
 
 def test_a_price_supposes_the_fit_where_there_is_one(plane: ub.Result) -> None:

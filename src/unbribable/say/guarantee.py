@@ -117,7 +117,9 @@ def reason(void: Void | None) -> str:
             return "the readings contradict what is assumed"
         case BetaGiven():
             return "beta was given"
-        case Pruned() | TakenOut():
+        case Pruned():
+            return "readings are missing because of their values"
+        case TakenOut():
             return "readings may be missing because of their values"
         case _:
             return "nothing is guaranteed"

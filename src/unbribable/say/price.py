@@ -41,8 +41,8 @@ def sentence(found: Price, counting: Counting = ROUNDS) -> str:
     share = "" if found.share is None else f"{100.0 * found.share:g} % of the range read"
     if found.value is None:
         return (
-            f"Whether {other} is better by more than {eps}{f' ({share})' if share else ''} is open even "
-            f"if nobody lied: noise and too few readings leave {found.least_eps:.4g} open."
+            f"Even if nobody lied, {other} could be better by up to {found.least_eps:.4g}: there are "
+            f"too few readings for a price at {eps}{f' ({share})' if share else ''}."
         )
     by = f"{eps}, {share}" if share else eps
     clause = supposition(found.promise.conditions)
@@ -117,10 +117,11 @@ def _bribe(found: Price, counting: Counting) -> str:
     if found.eps is None or bribe.gap <= found.eps:
         return ""
     rounds = list(bribe.lies)
-    which = f"the reading of {counting.one(rounds[0])}"
+    which, by = f"the reading of {counting.one(rounds[0])}", f" by {bribe.value:.4g}"
     if len(rounds) > 1:
         which = f"{len(rounds)} readings ({counting.several(rounds, N_NAMED)})"
+        by = f", by {bribe.value:.4g} in all"
     return (
-        f"Had {which} been told differently, by {bribe.value:.4g} in all, another point would look "
-        "best. In hindsight only: other values would have led to other points."
+        f"Had {which} been told differently{by}, another point would look best. In hindsight only: "
+        "other values would have led to other points."
     )
