@@ -18,8 +18,6 @@ AT_THE_EDGE = {
     "practice/audit_page.py": "a page: layout and headings around the sentences of `say`",
     "practice/figures": "captions and legends, drawn where they are read",
     "practice/columns.py": "what is refused in a user's table, said in its words",
-    "practice/csv_file.py": "the same, and what was left out",
-    "practice/optuna_table.py": "the same",
     "practice/table.py": "the same",
 }
 """Rooms that a user's file or eye meets directly, each with the reason."""

@@ -173,8 +173,8 @@ def test_remarks_and_cautions_are_said_beside_it() -> None:
         ({"value": math.inf}, "Even if every reading were off by as much as 0.5 (c_max), another "
                               "point could "
                               "not be better by more than 0.5 (with probability at least 0.9)."),
-        ({"value": None}, "Even if nobody lied, another point could be better by up to 0.1: there are too "
-                          "few readings for a price at 0.5."),
+        ({"value": None}, "Even if nobody lied, another point could be better by up to 0.1: there are "
+                          "too few readings for a price at 0.5."),
         ({"has_other": False}, "There is no other point that could be better."),
         ({"promise": STRONG.supposing(FIT)}, "0.5 (with probability at least 0.9 if the fitted "
                                              "model is right)."),
