@@ -9,6 +9,7 @@ from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Reading
+from unbribable.decision.proven.left_out import own_shares
 from unbribable.decision.recommend import Guarantee, Level
 from unbribable.decision.rule import Play
 from unbribable.model.checks import Bools
@@ -108,10 +109,9 @@ class Policy(ABC):
     def shares_of_lies(self) -> tuple[float, float]:
         """With what probabilities the honest noises may exceed their energy, and one its level.
 
-        Events of their own, beside those that the bounds rest on. The level decides little, so it gets
-        a tenth of delta.
+        Events of their own, beside those that the bounds rest on.
         """
-        return 0.9 * self.assumptions.delta, 0.1 * self.assumptions.delta
+        return own_shares(self.assumptions.delta)
 
     def guide(self, learner: str | None) -> Believer | None:
         """Round whose best candidate further ones are added on a Box; None: nobody's."""

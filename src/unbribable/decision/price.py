@@ -9,6 +9,7 @@ import numpy as np
 
 from unbribable.decision.conditions import Condition, supposition
 from unbribable.decision.instance import Instance
+from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.certain import certain
 from unbribable.decision.recommend import best_now, trusted, why_void
 from unbribable.decision.units import Units
@@ -55,6 +56,9 @@ class Price:
     have been as high as the highest one; math.inf if none within c_max are enough."""
     lies: dict[int, float] = field(default_factory=dict)
     """Round -> what the cheapest bribe would add to its reading."""
+    n_needed: int | None = None
+    """So many readings at least must be lies, of any size, if a candidate is better by more than eps; 0:
+    not even one. None where lies are not counted."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-able data, without the point; None for what has no limit."""
@@ -72,6 +76,7 @@ def price(
     spread: float | None = None,
     supposed: Sequence[Condition] = (),
     counted: tuple[str, int] = ROUNDS,
+    lies: ByLies | None = None,
 ) -> Price:
     """`Algorithm.price`: of the instance that holds every reading, or of the top layer.
 
@@ -85,6 +90,7 @@ def price(
             certain if None.
         supposed: What it supposes besides the assumptions and of missing readings.
         counted: What a round is called, and the number of the first one.
+        lies: What the readings say of the candidate by the number of lies, where they are counted.
     """
     eps = None if eps is None else checks.real("eps", eps, at_least=0.0)
     guarantee, bounds = trusted(algorithm)
@@ -108,21 +114,27 @@ def price(
     by = ""
     if eps is None:
         least = units.scale * proven_price(source.differences, source.noise, 0.0, source.cap).least_eps
+        if lies is not None:
+            least = min(least, lies.better(lies.least) or math.inf)
         share = next((share for share in SHARES if share * spread >= least), SHARES[-1])
         eps, by = share * spread, f"{100.0 * share:g} % of the range read"
     found = proven_price(source.differences, source.noise, eps / units.scale, source.cap)
-    bribe, lies = _bribe(algorithm, instance, source.cap, units)
-    lies = {t - 1 + counted[1]: lie for t, lie in lies.items()}
+    bribe, changed = _bribe(algorithm, instance, source.cap, units)
+    changed = {t - 1 + counted[1]: lie for t, lie in changed.items()}
     budget = policy.budgets[label]
-    probability = 1.0 - (budget.delta + budget.clipped)
+    probability = 1.0 - budget.delta
     clause = supposition([*supposed, *guarantee.conditions])
     sure = f"with probability at least {probability:.4g}" + (f" if {clause}" if clause else "")
-    is_clipped = budget.clipped > 0.0
-    sentence, more = _words(algorithm, found, (f"{eps:.4g}", by), units, sure, spread, is_clipped)
+    sentence, more = _words(algorithm, found, (f"{eps:.4g}", by), units, sure, spread)
+    n_needed = None
+    if lies is not None:
+        n_needed = lies.needed_for_better(eps)
+        by_number = _number_words(algorithm, lies, n_needed, (f"{eps:.4g}", by), clause)
+        sentence, more = by_number, " ".join(filter(None, [sentence if found.value else "", more]))
     words = [
         sentence,
         more,
-        _bribe_words(bribe, lies, instance, eps, units, counted[0]),
+        _bribe_words(bribe, changed, instance, eps, units, counted[0]),
         "" if policy.holds_all else _share_words(instance),
     ]
     return Price(
@@ -136,7 +148,8 @@ def price(
         units.scale * found.least_eps,
         probability,
         None if bribe is None else units.scale * bribe.value,
-        lies,
+        changed,
+        n_needed,
     )
 
 
@@ -175,17 +188,15 @@ def _words(
     units: Units,
     sure: str,
     spread: float,
-    is_clipped: bool,
 ) -> tuple[str, str]:
     """What is certain, and with which probability, in a sentence; and what else there is to say.
 
-    A total that rests on c_max is not said without it. Where readings are clipped no lie counts for
-    more than the cap, however large it is, so nothing rests on that.
+    A total that rests on c_max is not said without it.
     """
     search = algorithm.search
     by = f"{eps[0]} ({eps[1]})" if eps[1] else eps[0]
     where = search.regret_words(units.scale * search.gap(algorithm.assumptions))
-    other = "another point" if not where[1] else f"another of the {search.candidates.n} candidates"
+    other = _other(algorithm)
     cap = units.scale * algorithm.assumptions.c_max
     if found.rival is None:
         return "There is no other point that could be better.", ""
@@ -197,22 +208,42 @@ def _words(
     by = ", ".join(filter(None, eps))
     value, without_cap, more = units.scale * found.value, units.scale * found.without_cap, ""
     if math.isinf(value):
-        size = "any amount" if is_clipped else f"as much as {cap:.4g} (c_max)"
         sentence = (
-            f"Even if every reading were off by {size}, {other} could not be better by more than {by} "
-            f"({sure})."
+            f"Even if every reading were off by as much as {cap:.4g} (c_max), {other} could not be "
+            f"better by more than {by} ({sure})."
         )
-        if math.isfinite(without_cap) and not is_clipped:
+        if math.isfinite(without_cap):
             more = f"This rests on that cap: without it, lies totalling {without_cap:.4g} leave it open."
         return sentence, more + where[1]
-    least = value if is_clipped else without_cap
     sentence = (
-        f"Lies totalling less than {least:.4g}{_in_readings(least, spread)} could not have made {other} "
-        f"better by more than {by} ({sure})."
+        f"Lies totalling less than {without_cap:.4g}{_in_readings(without_cap, spread)} could not have "
+        f"made {other} better by more than {by} ({sure})."
     )
-    if least < value and value > cap:
+    if without_cap < value and value > cap:
         more = f"If no single lie exceeds {cap:.4g} (c_max): less than {value:.4g}."
     return sentence, more + where[1]
+
+
+def _other(algorithm: "Algorithm") -> str:
+    """Which point could be better."""
+    search = algorithm.search
+    has_words = search.regret_words(search.gap(algorithm.assumptions))[1]
+    return f"another of the {search.candidates.n} candidates" if has_words else "another point"
+
+
+def _number_words(algorithm: "Algorithm", lies: ByLies, n: int, by: tuple[str, str], clause: str) -> str:
+    """How many readings would have to be lies, in a sentence."""
+    other, than = _other(algorithm), f"{by[0]} ({by[1]})" if by[1] else by[0]
+    if n <= lies.least:
+        known = f"even if only the {n} that must be false are" if n else "even if nobody lied"
+        left = lies.better(lies.least)
+        much = "" if left is None else f": noise and too few readings leave {left:.4g} open"
+        return f"Whether {other} is better by more than {than} is open {known}{much}."
+    sure = f"with probability at least {lies.probability:.4g}" + (f" if {clause}" if clause else "")
+    return (
+        f"At least {n} of the {lies.n_readings} readings would have to be lies, of any size, for "
+        f"{other} to be better by more than {than} ({sure})."
+    )
 
 
 def _spread(algorithm: "Algorithm") -> float:

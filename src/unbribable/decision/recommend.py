@@ -29,7 +29,6 @@ from unbribable.model import checks
 from unbribable.model.box import Candidates
 from unbribable.model.checks import Floats
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.clipping import FewLies
 from unbribable.theory.differences import paired_certificate
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class Guarantee:
     """Whether that is because the readings contradict the assumptions."""
     cap: float = math.inf
     """The largest single lie, c_max."""
-    lies: FewLies | CountedLies | None = None
+    lies: CountedLies | None = None
     """The number of lies it allows for, where they are counted."""
     conditions: tuple[Condition, ...] = ()
     """What else it supposes, and what it does not rest on yet."""
@@ -245,29 +244,6 @@ class Recommendation:
         if self.lies is None:
             return ()
         return self.lies.table(max(N_SHOWN, self.n_lies or 0))
-
-    def allowing_for(self, n_lies: int) -> "Recommendation":
-        """The same with the interval for so many lies, or for as many as there must be at least."""
-        if self.lies is None:
-            return self
-        n_lies = max(n_lies, self.lies.least)
-        found = self.lies.interval(n_lies)
-        if found is None:
-            return self
-        which = "is a lie" if n_lies == 1 else "are lies"
-        supposed = f"at most {n_lies} of the {self.lies.n_readings} readings {which}"
-        if not n_lies:
-            supposed = "no reading is a lie"
-        probability = self.lies.probability
-        return replace(
-            self,
-            lower=found[0],
-            upper=found[1],
-            n_lies=n_lies,
-            supposed=supposed,
-            probability=probability,
-            reason="",
-        )
 
     def lies_needed(self, value: float) -> int:
         """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
@@ -476,8 +452,7 @@ def certified(
     where = search.regret_words(gap)
     lies = None
     if algorithm.readings:
-        u = search.candidates.coordinates[i]
-        lies = ByLies(left_out(algorithm), u, units)
+        lies = ByLies(left_out(algorithm), search.candidates.coordinates, i, units)
     best = recommendation(search.candidates, bounds, guarantee, i, rule, levels, gap, units, where, lies)
     if not algorithm.readings:
         return best
@@ -498,13 +473,19 @@ def believed(bounds: ValidBounds, i: int, assumed: Assumptions) -> tuple[float, 
     return float(mean), assumed.noise_std * math.sqrt(var / assumed.lam)
 
 
-def left_out(algorithm: "Algorithm") -> LeftOut:
-    """The algorithm's readings, to say what f can be if some of them are lies."""
+def left_out(algorithm: "Algorithm", shares: tuple[float, float] | None = None) -> LeftOut:
+    """The algorithm's readings, to say what f can be if some of them are lies.
+
+    Args:
+        algorithm: With a reading.
+        shares: With what probabilities the honest noises may exceed their energy, and one its level; as
+            the algorithm sets them aside if None.
+    """
     journal, assumed = algorithm.journal, algorithm.assumptions
     rounds = np.array([reading.t for reading in journal.readings])
     if journal.n_table:  # rows have no order: each may have been the last one read
         rounds[: journal.n_table] = rounds[: journal.n_table].max()
-    energy, level = algorithm.policy.shares_of_lies()
+    energy, level = shares or algorithm.policy.shares_of_lies()
     return LeftOut(
         np.array([reading.u for reading in journal.readings]),
         np.array([reading.y for reading in journal.readings]),
@@ -543,6 +524,8 @@ def recommendation(
             best = units.from_model(float(bounds.cut[1].max()))
             worst = lower if units.sign > 0.0 else upper
             certificate = min(certificate, max(0.0, units.sign * (best - worst)))
+            more = lies.better(guarantee.lies.n_lies)
+            certificate = certificate if more is None else min(certificate, more)
     said = void or (
         f"With probability at least {guarantee.probability:.4g}, {guarantee.said(units)}, "
         f"{where[0]} is better than this one by more than {certificate:.4g}.{where[1]}{guarantee.waits}"

@@ -10,7 +10,10 @@ from unbribable.decision.ahead import is_among
 from unbribable.decision.conditions import FitIsRight, Open, under
 from unbribable.decision.price import ROUNDS, Price
 from unbribable.decision.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, certified, provable
+from unbribable.decision.proven.by_lies import ByLies
+from unbribable.decision.proven.counted import CountedLies
+from unbribable.decision.proven.left_out import own_shares
+from unbribable.decision.recommend import REFUTED, Recommendation, certified, left_out, provable
 from unbribable.decision.words import plus_minus
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.checks import Floats
@@ -60,9 +63,9 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         if x is None:
             return None
     best = certified(algorithm, units=units, x=x)
+    if engine.plan.lies is not None and not algorithm.journal.is_selected:
+        best = counted(best, current)
     is_stated = best.regret_bound is not None
-    if engine.plan.lies is not None and is_stated:
-        best = best.allowing_for(max(_lies_allowed(current), _n_flagged(current)))
     best = expected(best, current, algorithm.candidates.coordinates[best.index])
     words = [HEURISTIC, best.guarantee] if is_heuristic else [best.guarantee]
     supposed = best.supposed
@@ -72,7 +75,7 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     remarks: list[str] = []
     if is_stated:
         short, whole = overdrawn(current, best)
-        words += [clipped(current), whole]
+        words.append(whole)
         words += [origin(engine.plan)] if engine.plan.fitted else []
         remarks += [short, growing(current) if best.is_wide else ""]
     return replace(
@@ -82,6 +85,40 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         premise=premise,
         remarks=tuple(filter(None, remarks)),
         guarantee=" ".join(filter(None, words)),
+    )
+
+
+def counted(best: Recommendation, engine: Engine) -> Recommendation:
+    """A recommendation with what holds for as many lies as were allowed for, look false or must be.
+
+    Of all numbers of lies at once that is true with probability 1 - delta (`ByLies`), so that which one
+    is named may depend on the readings. It supposes nothing of missing readings, nor of any order.
+    """
+    algorithm, units = engine.algorithm(), engine.model().units
+    shares = own_shares(algorithm.assumptions.delta)
+    candidates = algorithm.candidates.coordinates
+    lies = ByLies(left_out(algorithm, shares), candidates, best.index, units)
+    n_lies = max(_lies_allowed(engine), _n_flagged(engine), lies.least)
+    interval, more = lies.interval(n_lies), lies.better(n_lies)
+    if interval is None or more is None:
+        void = f"No guarantee: {REFUTED}, however many readings are lies."
+        return replace(best, lies=lies, lower=None, upper=None, regret_bound=None, probability=None,
+                       reason=REFUTED, guarantee=void)  # fmt: skip
+    where = algorithm.search.regret_words(best.between_candidates)
+    return replace(
+        best,
+        lies=lies,
+        lower=interval[0],
+        upper=interval[1],
+        regret_bound=more,
+        n_lies=n_lies,
+        probability=lies.probability,
+        supposed=CountedLies(n_lies).supposed_of(f"the {lies.n_readings} readings"),
+        reason="",
+        guarantee=(
+            f"With probability at least {lies.probability:.4g}, {CountedLies(n_lies).words}, {where[0]} "
+            f"is better than this one by more than {more:.4g}.{where[1]}"
+        ),
     )
 
 
@@ -147,19 +184,6 @@ def origin(plan: Plan) -> str:
     return " ".join(words)
 
 
-def clipped(engine: Engine) -> str:
-    """On what a number of lies of any size rests; nothing where none is stated, or c_max limits them."""
-    model = engine.model()
-    limit = model.units.scale * model.units.limit
-    if engine.plan.lies is None or math.isinf(limit):
-        return ""
-    return (
-        f"However large a lie is, it counts as at most {2.0 * limit:.4g}: readings are clipped at "
-        f"B0 + N = {limit:.4g} on either side, and honest ones lie beyond with probability at most "
-        f"{model.assumptions.delta / 2:.4g}, half of that with which the guarantee may fail."
-    )
-
-
 def overdrawn(engine: Engine, best: Recommendation) -> tuple[str, str]:
     """A warning where more looks false than the guarantee allows for, in short and whole.
 
@@ -179,10 +203,7 @@ def overdrawn(engine: Engine, best: Recommendation) -> tuple[str, str]:
             return "", ""
         look = " looks" if n == 1 else "s look"
         much = f"{n} reading{look} false, more than the {allowed}"
-        return f"{much} of lies={engine.plan.lies:g}: the worst case allows for {n}", (
-            f"{much} that the certificate allows for: if they are lies, it does not hold; state a "
-            f"larger {word}=."
-        )
+        return f"{much} of lies={engine.plan.lies:g}: the worst case allows for {n}", ""
     if not is_more:
         return "", ""
     return f"{much} worst case allows for: {advice}", (
@@ -209,7 +230,7 @@ def _n_flagged(engine: Engine) -> int:
 
 def _lies_allowed(engine: Engine) -> int:
     """How many readings may be lies, where they are counted."""
-    return engine.plan.few_lies(engine.model().assumptions, engine.n_readings).n_lies
+    return engine.plan.n_lies(engine.n_readings)
 
 
 def detection(engine: Engine) -> str:
@@ -269,7 +290,14 @@ def price(
     units, spread = current.model().units, max(values) - min(values) if values else 0.0
     supposed = [FitIsRight("the fitted model")] if engine.plan.fitted else []
     return algorithm_price(
-        current.algorithm(), eps, best.x, units, spread=spread, supposed=supposed, counted=counted
+        current.algorithm(),
+        eps,
+        best.x,
+        units,
+        spread=spread,
+        supposed=supposed,
+        counted=counted,
+        lies=best.lies if engine.plan.lies is not None else None,
     )
 
 
@@ -285,11 +313,12 @@ def modelled(engine: Engine, names: Sequence[str] = ()) -> str:
         return plan.assumptions.in_words(names=names)
     if current is None:
         return "None yet: there is no reading to fit them to."
-    model, units = current.fit(), current.model().units
+    model = current.model()
+    units, whole = model.units, model.assumptions.in_words(is_fitted=bool(plan.fitted), names=names)
+    cut = f", and readings beyond +-{units.limit:.4g} of these are cut there"
     return (
-        f"{model.assumptions.in_words(is_fitted=bool(plan.fitted), names=names)} Here f and the "
-        f"readings are counted from {units.center:.6g} in units of {units.scale:.6g}, and readings "
-        f"beyond +-{units.limit:.4g} of these are cut there."
+        f"{whole} Here f and the readings are counted from {units.center:.6g} in units of "
+        f"{units.scale:.6g}{cut if math.isfinite(units.limit) else ''}."
     )
 
 

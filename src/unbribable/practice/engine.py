@@ -239,15 +239,8 @@ class Engine:
         return self._model
 
     def model(self) -> Model:
-        """What guarantees rest on; needs what `fit` needs.
-
-        That is the fit's, with readings clipped as the number of lies says, where one is stated.
-        """
-        model, plan = self.fit(), self.plan
-        if plan.lies is None:
-            return model
-        lies = plan.few_lies(model.assumptions, self.n_readings)
-        return replace(model, units=replace(model.units, limit=lies.L))
+        """What guarantees rest on; needs what `fit` needs."""
+        return self.fit()
 
     def algorithm(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
@@ -342,11 +335,8 @@ class Engine:
 
     def _in_model(self, readings: Sequence[Reading], model: Model) -> list[Reading]:
         """Readings as an algorithm with this model is told them."""
-        units, lam, is_redrawn = model.units, model.assumptions.lam, self._is_redrawn
-        return [
-            replace(each, y=units.to_model(each.y), lam=lam, drawn=None if is_redrawn else each.drawn)
-            for each in readings
-        ]
+        units, lam = model.units, model.assumptions.lam
+        return [replace(each, y=units.to_model(each.y), lam=lam, drawn=None) for each in readings]
 
     def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
         """The points among them that failed more often than they gave a reading.

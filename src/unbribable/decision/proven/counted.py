@@ -59,7 +59,13 @@ class CountedLies:
     @property
     def supposed(self) -> str:
         """The same as a short clause without "if"."""
-        return f"at most {self.n_lies} of the readings {'is a lie' if self.n_lies == 1 else 'are lies'}"
+        return self.supposed_of("the readings")
+
+    def supposed_of(self, readings: str) -> str:
+        """The same, of these readings."""
+        if not self.n_lies:
+            return "no reading is a lie"
+        return f"at most {self.n_lies} of {readings} {'is a lie' if self.n_lies == 1 else 'are lies'}"
 
 
 class Counted:
