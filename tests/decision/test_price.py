@@ -14,7 +14,6 @@ from games import corruption, is_too_often, random_function
 from told import reading_of
 from unbribable.decision.price import _in_readings
 from unbribable.decision.units import Units
-from unbribable.theory.clipping import FewLies
 from unbribable.theory.differences import Differences
 
 X = np.linspace(0.0, 1.0, 14)[:, None]
@@ -293,19 +292,27 @@ def test_the_bracket_names_no_more_than_the_total(value: float, spread: float, w
     assert _in_readings(value, spread) == words
 
 
-def test_where_readings_are_clipped_the_price_does_not_rest_on_a_cap() -> None:
-    """A lie of any size counts as at most 2 L: that is a fact there, and no assumption."""
-    lies = FewLies.within(replace(ASSUMED, c_max=math.inf), 1, 40)
-    algorithm, rng = ub.RobustGPUCB(ub.Grid(X), ASSUMED, C=lies), np.random.default_rng(0)
+def test_the_price_in_lies_is_the_least_number_with_which_a_candidate_can_be_better() -> None:
+    """Also where the total is open, and it says the same in words."""
+    algorithm, rng = ub.QuorumGPUCB(ub.Grid(X), ASSUMED, n_lies=1, seed=0), np.random.default_rng(0)
     f = random_function(KERNEL, X, rng, 1.0)
     for k in range(40):
-        algorithm.tell(x=X[k % len(X)], y=float(f[k % len(X)]))
-    assert lies.is_clipped
-    for eps in (algorithm.price(0.0).least_eps + 1.5, 60.0):
-        found = algorithm.price(eps)
-        assert found.value > lies.cap
-        assert "c_max" not in found.words
-    assert found.sentence.startswith("Even if every reading were off by any amount,")
+        algorithm.tell(x=X[k % len(X)], y=float(f[k % len(X)] + 0.05 * rng.standard_normal()))
+    best = algorithm.recommend()
+    assert best.lies is not None
+    open_by = [best.lies.better(k) for k in range(6)]
+    assert open_by == sorted(open_by)
+    for k in (1, 3, 5):
+        found = algorithm.price(0.999 * open_by[k], x=best.x)
+        n = next(j for j in range(6) if open_by[j] > 0.999 * open_by[k])
+        assert found.n_needed == n
+        if n:
+            assert found.sentence.startswith(
+                f"At least {n} of the 40 readings would have to be lies, of"
+            )
+        else:
+            assert "is open even if nobody lied" in found.sentence
+    assert told("robust", 0).price(0.1).n_needed is None
 
 
 def test_a_bribe_through_a_reading_that_was_cut_is_not_named() -> None:

@@ -11,7 +11,7 @@ from unbribable.decision.conditions import Condition, supposition
 from unbribable.decision.instance import Instance
 from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.certain import certain
-from unbribable.decision.recommend import best_now, trusted, why_void
+from unbribable.decision.recommend import best_now, left_out, trusted, why_void
 from unbribable.decision.units import Units
 from unbribable.model import checks
 from unbribable.model.checks import Floats
@@ -90,7 +90,8 @@ def price(
             certain if None.
         supposed: What it supposes besides the assumptions and of missing readings.
         counted: What a round is called, and the number of the first one.
-        lies: What the readings say of the candidate by the number of lies, where they are counted.
+        lies: What the readings say of the candidate by the number of lies; if None, what the algorithm
+            says of it if it counts lies.
     """
     eps = None if eps is None else checks.real("eps", eps, at_least=0.0)
     guarantee, bounds = trusted(algorithm)
@@ -109,6 +110,8 @@ def price(
         void = f"No price yet: it would rest on the readings of {label}, which has none."
     if void is not None or source is None:
         return Price(point, i, eps, void or "", void or "")
+    if lies is None and guarantee.lies is not None:
+        lies = ByLies(left_out(algorithm), candidates.coordinates, i, units)
     if spread is None:
         spread = units.scale * _spread(algorithm)
     by = ""
