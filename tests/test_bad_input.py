@@ -15,8 +15,8 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS, algorithms
+from doubted import suspects_of
 from told import reading_of
-from unbribable.practice.suspects import suspects
 
 NAN, INF = math.nan, math.inf
 KERNEL = ub.SquaredExponential(0.3)
@@ -498,7 +498,7 @@ def test_the_largest_reading_that_is_taken_overflows_nowhere(make: Callable[...,
     best = algorithm.recommend()
     assert math.isfinite(best.lower)
     assert math.isfinite(best.upper)
-    assert len(suspects(algorithm)) == len(algorithm.readings)
+    assert len(suspects_of(algorithm)) == len(algorithm.readings)
 
 
 LAYER_ROWS: dict[str, Row] = {

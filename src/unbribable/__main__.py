@@ -1,12 +1,19 @@
 """The command line: `unbribable`, or `python -m unbribable`."""
 
+import atexit
+import gc
 import sys
 
 from unbribable.extras import missing
 
+RARELY = 10_000
+"""New objects between two collections of garbage; with Python's 700, opening a study takes longer."""
+
 
 def main() -> None:
     """Run the command line; say what to install where it cannot run."""
+    gc.set_threshold(RARELY)
+    atexit.register(gc.freeze)  # what is left at the end is not gone through once more
     try:
         from unbribable.cli.main import app
     except ModuleNotFoundError as error:

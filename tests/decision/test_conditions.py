@@ -15,6 +15,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
+from doubted import suspects_of
 from printed import unwrapped
 from told import reading_of
 from unbribable.decision.conditions import (
@@ -28,8 +29,8 @@ from unbribable.decision.conditions import (
     refutation,
     under,
 )
-from unbribable.practice.suspects import suspects
-from unbribable.say.reasons import evidence
+from unbribable.doubt.suspect import Kind
+from unbribable.say.reasons import full
 
 X = np.linspace(0.0, 1.0, 8)[:, None]
 KERNEL = ub.SquaredExponential(0.3)
@@ -128,8 +129,9 @@ def price_of(situation: str, more: float) -> str:
 
 
 def certain_lie(situation: str) -> str:
-    (found,) = [each for each in suspects(played(situation, "robust", one_lie)) if each.is_certain]
-    return "; ".join(evidence(found))
+    (found,) = [each for each in suspects_of(played(situation, "robust", one_lie)) if each.is_certain]
+    proven = [reason for reason in found.reasons if reason.kind != Kind.PREDICTED]  # that is a heuristic
+    return "; ".join(full(reason) for reason in proven)
 
 
 SENTENCES: dict[str, Callable[[str], str]] = {

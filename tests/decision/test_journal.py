@@ -9,9 +9,9 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS, algorithms
+from doubted import suspects_of
 from told import reading_of
 from unbribable.decision.proven.certain import certain
-from unbribable.practice.suspects import suspects
 from unbribable.say.reasons import evidence
 
 X = np.linspace(0.0, 1.0, 20)[:, None]
@@ -167,12 +167,12 @@ def test_a_certain_lie_says_what_it_supposes_about_missing_readings() -> None:
     algorithm = ub.RobustGPUCB(GRID, ASSUMED, C=0.6)
     for k in range(40):
         algorithm.tell(x=X[10], y=truth(X[10]) - 0.6 * (k == 20))
-    suspect = suspects(algorithm)[0]
+    suspect = suspects_of(algorithm)[0]
     assert (suspect.t, suspect.is_certain) == (21, True)
     assert [*certain(algorithm)] == [21]
     assert not any("missing" in words for words in evidence(suspect))
     algorithm.lose(41)
-    suspect = suspects(algorithm)[0]
+    suspect = suspects_of(algorithm)[0]
     assert suspect.is_certain
     assert "and if the one missing reading" in evidence(suspect)[-1]
     algorithm.lose(41, because_of_value=True)

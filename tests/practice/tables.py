@@ -58,7 +58,7 @@ def wrong(algorithm: Algorithm, scale: float = 1.0, sign: float = 1.0) -> str:
 def said(study: ub.Study, sign: float = 1.0) -> str:
     """The same of a study."""
     engine = study.engine
-    return wrong(engine.judge(), engine.model().units.scale, sign)
+    return wrong(engine.algorithm(), engine.model().units.scale, sign)
 
 
 def pairs(points: Floats, y: Floats) -> list[tuple[Any, float]]:

@@ -15,9 +15,9 @@ import pytest
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, Scripted, answer_of, assert_same_run, wave
 from unbribable.decision.instance import Instance
+from unbribable.doubt.hypotheses import Hypotheses
 from unbribable.practice.advice import advise
 from unbribable.practice.engine import Engine
-from unbribable.practice.fitted import Fitted
 
 
 class Tensor:
@@ -413,7 +413,8 @@ def test_a_run_that_was_not_interrupted_says_so() -> None:
     ("owner", "name", "k", "words"),
     [
         pytest.param(Instance, "learn", 7, GIVEN, id="while learning"),
-        pytest.param(Fitted, "__init__", 2, {"domain": BOX, "seed": 1}, id="while fitting"),
+        pytest.param(Hypotheses, "sweep", 30, {"domain": BOX, "seed": 1}, id="while judging"),
+        pytest.param(Hypotheses, "sweep", 70, {"domain": BOX, "seed": 1}, id="while judging anew"),
     ],
 )
 def test_control_c_while_choosing_returns_the_answer_to_the_readings_so_far(

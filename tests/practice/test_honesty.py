@@ -1,12 +1,14 @@
 """What is said about the answer is true, says on what it rests, and is in the user's units."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import unbribable as ub
+from doubted import suspects_of
 from games import random_function
 from practice.scripted import (
     ASSUMED,
@@ -22,10 +24,11 @@ from practice.scripted import (
 from printed import unwrapped
 from unbribable.decision.draws import Seed
 from unbribable.decision.units import Units
+from unbribable.doubt.judge import FLAGGED
 from unbribable.practice.advice import CONDITIONAL, HEURISTIC, advise
 from unbribable.practice.engine import Engine
+from unbribable.practice.fitted import Model
 from unbribable.practice.plan import Plan
-from unbribable.practice.suspects import suspects
 from unbribable.theory.budgets import layer_probabilities
 
 EVERY = pytest.mark.parametrize("words", PLANS.values(), ids=PLANS)
@@ -38,21 +41,21 @@ EVERY = pytest.mark.parametrize("words", PLANS.values(), ids=PLANS)
 def test_the_guarantee_says_whether_it_is_conditional_and_the_choice_a_heuristic(
     words: dict[str, Any],
 ) -> None:
-    """Conditional where the model was fitted; a heuristic where the scout chose."""
+    """Conditional where the model was fitted; a heuristic where the judge of readings chose."""
     run = ub.maximize(Scripted(), n_rounds=11, seed=0, **words)
     assert run.regret_bound is not None
     is_fitted = "assumptions" not in words
-    is_scouted = is_fitted or "explore" in words
+    is_heuristic = is_fitted or "explore" in words
     assert ("the fitted model is right" in unwrapped(run.summary())) == is_fitted
     for text in (run.guarantee, run.to_dict()["guarantee"]):
         assert (CONDITIONAL in text) == is_fitted
         assert ("only if this fit is right" in text) == is_fitted
-        assert (HEURISTIC in text) == is_scouted
-        assert ("chosen by a heuristic" in text) == is_scouted
+        assert (HEURISTIC in text) == is_heuristic
+        assert ("chosen by a heuristic" in text) == is_heuristic
         assert "With probability at least" in text
     assert (CONDITIONAL in run.assumptions) == is_fitted
     assert run.recommendation is not None
-    assert run.recommendation.rule == ("scout" if is_scouted else "lcb")
+    assert run.recommendation.rule == ("heuristic" if is_heuristic else "lcb")
 
 
 def test_a_fitted_model_whose_learner_chooses_itself_is_conditional_and_no_heuristic() -> None:
@@ -142,7 +145,7 @@ def test_the_answer_is_the_learners_own_in_the_users_units(direction: str, words
     """center + sign * scale times what the learner says of that point in its own units."""
     f = Scripted(lambda x: 40.0 * wave(x) + 7.0 if "assumptions" not in words else wave(x))
     run = ub.maximize(f, n_rounds=10, seed=2, direction=direction, **words)
-    model, units = run.engine.judge().recommend(x=run.recommendation.x), run.engine.fit().judge.units
+    model, units = run.engine.algorithm().recommend(x=run.recommendation.x), run.engine.fit().units
     sign = 1.0 if direction == "maximize" else -1.0
     counted = run.recommendation.n_lies  # where lies are counted the worst case is by their number
     worst = (model.lower, model.upper) if counted is None else model.worst_case(counted)
@@ -158,7 +161,7 @@ def test_the_answer_is_the_learners_own_in_the_users_units(direction: str, words
         assert (level.regret_bound is None) == (own.regret_bound is None)
     np.testing.assert_allclose(run.x, model.x, rtol=0.0, atol=1e-12)
     if "explore" not in words and "assumptions" in words:
-        own, of_engine = answer_of(run.engine.judge().recommend(units=units)), answer_of(best)
+        own, of_engine = answer_of(run.engine.algorithm().recommend(units=units)), answer_of(best)
         expected = ("estimate", "estimate_sd", "n_honest", "caution", "is_wide", "clearly_worse")
         assert {name for name in own if own[name] != of_engine[name]} <= {*expected}
 
@@ -247,7 +250,9 @@ def test_nothing_is_deleted_and_every_reading_is_judged_once() -> None:
         suspect = by_round[trial.number]
         assert suspect.y == trial.y
         np.testing.assert_allclose(suspect.x, trial.x, rtol=0.0, atol=1e-9)
-        assert suspect.residual == pytest.approx(suspect.y - suspect.expected, rel=1e-9, abs=1e-9)
+        assert 0.0 <= suspect.probability <= 1.0
+        assert suspect.is_flagged == (suspect.probability >= FLAGGED)
+        assert suspect.expected_sd > 0.0
         assert bool(suspect.evidence) == suspect.is_flagged
     assert run.n_suspects == len(flagged(run))
     (line,) = [line for line in run.summary().splitlines() if "suspicious: " in line]
@@ -270,7 +275,7 @@ def test_a_huge_lie_under_given_assumptions_is_judged_without_a_numerical_warnin
             learner = ub.GPUCB(GRID, ASSUMED)
             for i in range(12):
                 learner.tell(x=GRID.points[i], y=1e6 if i == k else wave(GRID.points[i]))
-            assert suspects(learner)[0].t == k + 1
+            assert suspects_of(learner)[0].t == k + 1
 
 
 # --- given and fitted ----------------------------------------------------------------------------
@@ -316,7 +321,7 @@ def test_where_all_was_given_no_bound_depends_on_what_was_fitted() -> None:
     found = []
     for told in (Scripted(), Scripted(lambda x: 3.0 - 5.0 * x[0])):
         run = ub.maximize(told, BOX, 9, seed=0, kernel=KERNEL, noise_std=0.1, B=9.0)
-        algorithm = run.engine.judge()
+        algorithm = run.engine.algorithm()
         assert isinstance(algorithm, ub.RobustGPUCB)
         found.append((algorithm.assumptions, run.engine.model().units, algorithm.C))
     assert found[0] == found[1]
@@ -330,13 +335,13 @@ def test_where_all_was_given_no_bound_depends_on_what_was_fitted() -> None:
 def test_a_kernel_or_a_norm_that_is_given_speaks_of_f_itself(words: dict[str, Any]) -> None:
     """Not of f less a center: a constant of 20 is a part of it that B has to pay for."""
     run = ub.maximize(Scripted(lambda x: 20.0 + wave(x)), BOX, 9, seed=0, **words)
-    assert run.engine.fit().judge.units.center == 0.0
-    assert run.engine.fit().judge.assumptions.B * run.engine.fit().scale >= 20.0
+    assert run.engine.fit().units.center == 0.0
+    assert run.engine.fit().assumptions.B * run.engine.fit().units.scale >= 20.0
 
 
 @pytest.mark.parametrize("words", [{"kernel": KERNEL}, {"B": 30.0}])
 def test_choices_do_not_suffer_from_a_constant_part(words: dict[str, Any]) -> None:
-    """The scout counts from a center of its own."""
+    """What chooses counts from a center of its own."""
     runs = [
         ub.maximize(Scripted(lambda x, c=c: c + wave(x)), BOX, 10, seed=0, **words) for c in (0.0, 64.0)
     ]
@@ -381,7 +386,7 @@ def judged(n_rounds: int, seed: int, **words: Any) -> ub.Result:
 @pytest.mark.parametrize("n_rounds", [1, 10, 50])
 def test_a_tenth_of_the_readings_may_be_lies_initial_ones_included(n_rounds: int) -> None:
     run = judged(n_rounds, 0)
-    algorithm = run.engine.judge()
+    algorithm = run.engine.algorithm()
     assert isinstance(algorithm, ub.RobustGPUCB)
     n_lies = (50 + n_rounds) // 10
     assert pytest.approx(n_lies * algorithm.assumptions.c_max, rel=1e-12) == algorithm.C
@@ -391,7 +396,7 @@ def test_the_learner_calls_no_honest_reading_of_a_table_certain() -> None:
     """With a tenth of the rounds alone for a budget, 23 were, in twenty tables."""
     for seed in range(4):
         run, initial = judged(1, seed), readings_with_lies(seed)
-        for suspect in suspects(run.engine.judge()):
+        for suspect in suspects_of(run.engine.algorithm()):
             if suspect.is_certain and suspect.t <= 50:
                 x, y = initial[suspect.t - 1]
                 assert abs(y - np.sin(5.0 * x[0]) - np.cos(3.0 * x[1])) > 0.5
@@ -399,7 +404,7 @@ def test_the_learner_calls_no_honest_reading_of_a_table_certain() -> None:
 
 def test_flagged_readings_that_exceed_the_budget_are_said_to() -> None:
     run = judged(1, 0, corruption=4.69)
-    off = sum(abs(suspect.residual) for suspect in run.suspects if suspect.is_flagged)
+    off = sum(abs(each.y - each.expected) for each in run.suspects if each.is_flagged)
     assert run.regret_bound is not None
     assert off > 4.69
     said = f"The flagged readings are off by {off:.3g} in all, more than the 4.69 that the"
@@ -423,11 +428,11 @@ def test_layers_reckon_with_initial_readings_and_go_on_exactly(tmp_path: Any) ->
     initial = [([float(x)], wave([x])) for x in np.linspace(0.0, 1.0, 20)]
     words: dict[str, Any] = {"corruption": "layers", "seed": 3, "initial": initial}
     whole = ub.maximize(Scripted(), BOX, 10, **words)
-    assert isinstance(whole.engine.judge(), ub.LayeredGPUCB)
-    assert whole.engine.judge().T == 30
-    assert whole.engine.judge().n_layers == 5
+    assert isinstance(whole.engine.algorithm(), ub.LayeredGPUCB)
+    assert whole.engine.algorithm().T == 30
+    assert whole.engine.algorithm().n_layers == 5
     drawn = [Seed.of(3).choose(t, layer_probabilities(30)) for t in range(1, 31)]
-    learned = [reading.learner for reading in whole.engine.judge().readings]
+    learned = [reading.learner for reading in whole.engine.algorithm().readings]
     assert all(label in (None, want) for label, want in zip(learned, drawn, strict=True))
     assert any(label not in (None, "layer-1") for label in learned[:20])
     file = tmp_path / "run.json"
@@ -441,7 +446,7 @@ def test_layers_reckon_with_initial_readings_and_go_on_exactly(tmp_path: Any) ->
 
 
 def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> None:
-    """The scout believes what is most likely; only the judge is told, and takes the wide end."""
+    """These change what is guaranteed; where to read is chosen by what is most likely."""
     words: list[dict[str, Any]] = [
         {},
         {"corruption": 0},
@@ -454,24 +459,25 @@ def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> Non
         assert [trial.x.tolist() for trial in run.trials] == [
             trial.x.tolist() for trial in runs[0].trials
         ]
-    fitted = runs[0].engine.fit()
-    assert fitted is not None
-    likely, judge = fitted.likely, fitted.judge
-    assert likely.units.center == judge.units.center
-    assert likely.units.scale == judge.units.scale
-    assert judge.assumptions.B0 > likely.assumptions.B0
-    assert runs[0].engine.fit().judge.assumptions == judge.assumptions
+    engine = runs[0].engine
+    cautious, likely = engine.fit(), engine.judge().typical()
+    assert cautious.units.center == pytest.approx(likely.center, rel=1e-12)
+    assert cautious.units.scale == pytest.approx(likely.scale, rel=1e-12)
+    assert cautious.units.scale * cautious.assumptions.B0 > 2.0 * likely.scale
+    assert cautious.units.scale * cautious.assumptions.noise_std > likely.noise_std
+    for run in runs[1:]:
+        assumed = replace(run.engine.fit().assumptions, c_max=cautious.assumptions.c_max)
+        assert Model(assumed, run.engine.fit().units) == cautious
 
 
-def test_readings_are_scored_by_what_is_most_likely() -> None:
+def test_readings_are_judged_by_what_is_most_likely() -> None:
     """By the wide end more would be left open."""
     run = ub.maximize(Scripted(script={5: 2.5}), BOX, 14, seed=0)
-    fitted = run.engine.fit()
-    assert fitted.scores == fitted.likely
-    cautious = suspects(run.engine.judge(), units=run.engine.fit().judge.units)
     assert flagged(run) == [5]
-    likely = {suspect.t: suspect.sd for suspect in run.suspects}
-    assert all(suspect.sd > likely[suspect.t] for suspect in cautious)
+    units, likely = run.engine.fit().units, {suspect.t: suspect.expected_sd for suspect in run.suspects}
+    cautious = {each.t: units.scale * each.expected_sd for each in suspects_of(run.engine.algorithm())}
+    assert np.mean([cautious[t] > likely[t] for t in likely]) > 0.8
+    assert sum(cautious.values()) > 1.2 * sum(likely.values())
 
 
 @pytest.mark.long
@@ -485,7 +491,7 @@ def test_a_narrow_peak_that_was_not_read_is_mostly_within_the_certificate() -> N
     for seed in (1, 2, 4, 6):
         run = ub.maximize(Scripted(spike, noise_std=0.01), BOX, 20, seed=seed, corruption=0)
         assert run.regret_bound is not None
-        best = max(spike(x) for x in run.engine.judge().candidates.coordinates)
+        best = max(spike(x) for x in run.engine.algorithm().candidates.coordinates)
         assert best - spike(run.x) > 0.5, "else it was read"
         n_false += best - spike(run.x) > run.regret_bound
     assert n_false <= 1

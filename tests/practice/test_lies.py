@@ -60,7 +60,7 @@ def test_a_share_is_the_largest_number_within_it_or_one(
 
 def test_more_lies_than_readings_are_no_more_than_readings() -> None:
     study = ub.Study(GRID, lies=9, assumptions=ANY_SIZE, initial=[([0.25], 0.3), ([0.5], 0.1)])
-    assert study.engine.judge().parameters["n_lies"] == 2
+    assert study.engine.algorithm().parameters["n_lies"] == 2
 
 
 @pytest.mark.parametrize("n_told", [64, 100])
@@ -116,9 +116,9 @@ def test_a_lie_of_any_size_is_what_is_left_of_it_at_the_clip(facts: Any, n_round
     clip = huge.engine.model().units.scale * huge.engine.model().units.limit
     at_clip = told(clip, -clip)
     one, other, smaller = (
-        study.engine.judge().instances["main"] for study in (huge, at_clip, told(0.5, -0.5))
+        study.engine.algorithm().instances["main"] for study in (huge, at_clip, told(0.5, -0.5))
     )
-    assert huge.engine.judge().assumptions == at_clip.engine.judge().assumptions
+    assert huge.engine.algorithm().assumptions == at_clip.engine.algorithm().assumptions
     np.testing.assert_array_equal(one.lcb_bar, other.lcb_bar)
     np.testing.assert_array_equal(one.ucb_bar, other.ucb_bar)
     assert not np.array_equal(one.ucb_bar, smaller.ucb_bar)
@@ -141,7 +141,7 @@ def test_without_lies_it_is_gp_ucb_on_clipped_readings() -> None:
         y = 5.0 if k == 3 else wave(asked.x)
         study.tell(asked, y)
         plain.tell(own, min(y, clip))
-    np.testing.assert_array_equal(study.engine.judge().bounds(), plain.bounds())
+    np.testing.assert_array_equal(study.engine.algorithm().bounds(), plain.bounds())
 
 
 def test_a_cap_on_lies_that_the_assumptions_state_holds_and_nothing_is_clipped() -> None:
@@ -309,7 +309,7 @@ def failures(n_told: int, n_games: int, n_rounds: int | None = None, **words: An
             if left and abs(index - top) <= 3:
                 y, left = (-1e12, -1.2, 1e140)[game % 3], left - 1
             study.tell(query, float(y))
-            bounds = study.engine.judge().bounds()
+            bounds = study.engine.algorithm().bounds()
             is_held &= bounds is None or bool(np.all((f >= bounds[0] - 1e-9) & (f <= bounds[1] + 1e-9)))
         failed += not is_held or bounds is None
     return failed

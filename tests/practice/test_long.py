@@ -7,6 +7,7 @@ import pytest
 
 from practice.scripted import ASSUMED, BOX, GRID, answer_of, wave
 from unbribable.decision import instance as large
+from unbribable.doubt import judge
 from unbribable.practice import engine as engines
 from unbribable.practice.advice import advise, doubt
 from unbribable.practice.engine import Engine
@@ -25,14 +26,16 @@ N = 70
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is long: 20 readings before a fit are learned at once, those after 12 points in blocks."""
+    """What is long: 20 readings before a fit are learned at once, those after 12 points in blocks.
+
+    From 24 readings on hypotheses are drawn anew at stops, by 40 of the readings.
+    """
     monkeypatch.setattr(engines, "N_AT_ONCE", 20)
     monkeypatch.setattr(large, "N_SINGLE", 12)
     monkeypatch.setattr(large, "N_BLOCK", 5)
-    plain = engines.last_fit_point
-    monkeypatch.setattr(
-        engines, "last_fit_point", lambda n, n_design, n_last=40: plain(n, n_design, min(n_last, 40))
-    )
+    monkeypatch.setattr(judge, "N_EACH", 24)
+    monkeypatch.setattr(judge, "N_HEARD", 40)
+    monkeypatch.setattr(judge, "N_WHOLE", 60)
 
 
 def engine_of(name: str, n: int) -> Engine:
@@ -57,8 +60,8 @@ def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None
         if n > 20 and (n % 4 == 0 or n > N - 3):
             advise(live)
     assert answer_of(advise(live)) == answer_of(advise(cold))
-    assert [(one.t, one.score) for one in doubt(live)] == [(one.t, one.score) for one in doubt(cold)]
-    assert any(instance.is_large for instance in live.judge().instances.values())
+    assert [each.to_dict() for each in doubt(live)] == [each.to_dict() for each in doubt(cold)]
+    assert any(instance.is_large for instance in live.algorithm().instances.values())
     asked = [engine.ask(N + 1).u.tolist() for engine in (live, cold)]
     assert asked[0] == asked[1]
 
@@ -66,7 +69,7 @@ def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None
 def test_readings_before_the_fit_are_learned_at_once_and_by_whom_the_draw_says(short: None) -> None:
     """Each layer holds the rounds that its draw names, whether they were learned at once or later."""
     engine = engine_of("fitted, layers", N)
-    algorithm = engine.judge()
+    algorithm = engine.algorithm()
     assert algorithm is not None
     assert algorithm.journal.n_at_once == engine._fitted_at >= 20
     assert [reading.t for reading in algorithm.readings] == list(range(1, N + 1))

@@ -42,7 +42,7 @@ SORTED = [order for order in ORDERS if order != "as measured"]
 
 
 def bounds_of(study: ub.Study) -> np.ndarray:
-    found = study.engine.judge().bounds()
+    found = study.engine.algorithm().bounds()
     assert found is not None
     return np.array(found)
 
@@ -55,7 +55,7 @@ def bounds_of(study: ub.Study) -> np.ndarray:
 def test_an_audit_of_a_sorted_table_says_nothing_false(name: str, order: str) -> None:
     points, y = table(0, order)
     audit = ub.audit(points, y, GRID, assumptions=ASSUMED, seed=0, **PLANS[name])
-    algorithm = audit.result.engine.judge()
+    algorithm = audit.result.engine.algorithm()
     assert wrong(algorithm) == ""
     assert algorithm.detected is None
     if name == "unknown":
@@ -75,7 +75,7 @@ def test_a_sorted_file_with_kernel_noise_and_norm_given_says_nothing_false(
     path.write_text("\n".join(["temperature,yield", *rows]))
     given: dict[str, Any] = {"kernel": KERNEL, "noise_std": NOISE_STD, "B": B, "corruption": 0.5}
     engine = ub.audit(path, target="yield", **given).result.engine
-    assert wrong(engine.judge(), engine.model().units.scale) == ""
+    assert wrong(engine.algorithm(), engine.model().units.scale) == ""
 
 
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
@@ -89,7 +89,7 @@ def test_sorted_initial_readings_say_nothing_false(order: str, direction: str) -
     assert said(study) == ""
     play = ub.maximize if direction == "maximize" else ub.minimize
     run = play(lambda x: sign * float(f(x)[0]), GRID, 2, initial=initial, **words)
-    assert wrong(run.engine.judge()) == ""
+    assert wrong(run.engine.algorithm()) == ""
 
 
 @pytest.mark.parametrize("place", ["first", "after two trials"])
@@ -109,7 +109,7 @@ def test_a_sorted_table_added_to_an_optuna_study_says_nothing_false(order: str, 
         study.add_trial(optuna.trial.create_trial(params={"x": x[0]}, distributions=space, value=y))
     result = sampler.result(study)
     assert [trial.is_row for trial in result.trials] == [False] * (place != "first") * 2 + [True] * 350
-    assert wrong(result.engine.judge()) == ""
+    assert wrong(result.engine.algorithm()) == ""
     study.ask(space)
     study.optimize(lambda trial: float(f([[trial.suggest_float("x", 0.0, 1.0)]])[0]), n_trials=1)
     assert result.engine.n_table == sampler.result(study).engine.n_table
@@ -160,7 +160,7 @@ def test_bounds_and_proof_are_the_same_in_any_order_of_a_table(name: str) -> Non
         y[:3] += 6.0 * np.sign(y[:3])
         at = {"worst first": np.argsort(y), "best first": np.argsort(-y)}.get(order, np.arange(70))
         audit = ub.audit(points[at], y[at], GRID, assumptions=ASSUMED, **PLANS[name])
-        instance = audit.result.engine.judge().instances["main"]
+        instance = audit.result.engine.algorithm().instances["main"]
         found.append((instance.lcb_bar, instance.ucb_bar))
         totals.append(audit.least_corruption)
     for other in found[1:]:
@@ -196,9 +196,9 @@ def test_after_a_table_bounds_are_intersected_reading_by_reading(name: str) -> N
     upper, lower = np.full(7, np.inf), np.full(7, -np.inf)
     noise = np.random.default_rng(0)
     for k in range(6):
-        alone = ub.Study(GRID, initial=told, **words).engine.judge().instances["main"]
+        alone = ub.Study(GRID, initial=told, **words).engine.algorithm().instances["main"]
         upper, lower = np.minimum(upper, alone.ucb_bar), np.maximum(lower, alone.lcb_bar)
-        held = study.engine.judge().instances["main"]
+        held = study.engine.algorithm().instances["main"]
         np.testing.assert_allclose(held.ucb_bar, upper, atol=1e-9)
         np.testing.assert_allclose(held.lcb_bar, lower, atol=1e-9)
         x, value = X[(3 * k) % 7], float(f(X[(3 * k) % 7])[0] + 1.5 * noise.standard_normal())
@@ -219,13 +219,13 @@ def test_a_row_that_is_taken_back_leaves_the_table_a_table() -> None:
     other.tell(X[0], 0.4)
     assert said(study) == ""
     np.testing.assert_allclose(bounds_of(study), bounds_of(other), atol=1e-9)
-    assert study.engine.judge().journal.n_table == 348
+    assert study.engine.algorithm().journal.n_table == 348
 
 
 def test_an_algorithm_restored_or_without_a_reading_knows_its_table() -> None:
     points, y = table(0, "best first")
     study = ub.Study(GRID, initial=pairs(points, y), assumptions=ASSUMED, corruption=0.5)
-    algorithm = study.engine.judge()
+    algorithm = study.engine.algorithm()
     again = RobustGPUCB(GRID, ASSUMED, C=0.5).restore(json_or_array(algorithm.state()))
     np.testing.assert_array_equal(again.bounds(), algorithm.bounds())
     again.retract(350, unrelated_to_value=True)
@@ -241,12 +241,12 @@ def json_or_array(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_long_table_in_a_fitted_run_is_learned_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever part of it the last fit has seen and was learned in one go."""
+    """In one go: all of it is there when the model is fitted."""
     monkeypatch.setattr(engines, "N_AT_ONCE", 20)
     points, y = table(3, "best first", 10)
     study = ub.Study(ub.Box([0.0], [1.0]), initial=pairs(points, y), seed=0, corruption=1.0)
-    algorithm = study.engine.judge()
-    assert 20 <= algorithm.journal.n_at_once < algorithm.journal.n_table == 70
+    algorithm = study.engine.algorithm()
+    assert algorithm.journal.n_at_once == algorithm.journal.n_table == 70
     main = algorithm.instances["main"]
     before_any = main.ucb_bar.max()
     np.testing.assert_allclose(main.ucb_bar, np.minimum(main.mu + main.width, before_any), atol=1e-9)

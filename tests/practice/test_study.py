@@ -62,9 +62,9 @@ def test_by_turns_it_is_maximize(name: str) -> None:
 
 def test_without_a_number_of_rounds_a_tenth_of_the_readings_there_are_may_be_lies() -> None:
     study = play(made("given, none", corruption=None), 4)
-    assert ASSUMED.c_max == study.engine.judge().C
+    assert ASSUMED.c_max == study.engine.algorithm().C
     play(study, 16)
-    assert 2.0 * ASSUMED.c_max == study.engine.judge().C
+    assert 2.0 * ASSUMED.c_max == study.engine.algorithm().C
     assert made("fitted").engine.n_design == 6
 
 
@@ -73,7 +73,7 @@ def test_never_less_than_a_tenth_of_them(n_told: int) -> None:
     """From 64 on in steps, each above what was told."""
     initial = [(GRID.points[k % 21], 0.1) for k in range(n_told)]
     study = ub.Study(GRID, assumptions=ASSUMED, initial=initial)
-    assert 7.0 * ASSUMED.c_max == study.engine.judge().C
+    assert 7.0 * ASSUMED.c_max == study.engine.algorithm().C
 
 
 @pytest.mark.parametrize("name", ["fitted", "given, a number", "given, known or zero"])
@@ -179,8 +179,8 @@ def test_what_was_retracted_might_never_have_been_told(name: str) -> None:
     for trial in play(made(name), 9, Scripted(script={4: 1.4})).trials:
         other.tell(other.ask(), None) if trial.t == 4 else other.tell(trial.x, trial.y)
     assert [told.t for told in study.engine.told] == [1, 2, 3, 5, 6, 7, 8, 9]
-    told = [(each.t, each.y) for each in study.engine.judge().readings]
-    assert told == [(each.t, each.y) for each in other.engine.judge().readings]
+    told = [(each.t, each.y) for each in study.engine.algorithm().readings]
+    assert told == [(each.t, each.y) for each in other.engine.algorithm().readings]
     assert study.recommend().regret_bound is not None
     assert study.trials[3].error == "retracted, was 1.4: the wrong sample"
 
@@ -253,7 +253,7 @@ def test_the_table_has_a_row_for_each_round() -> None:
     assert list(table.columns[:5]) == ["round", "z", "n", "kind", "y"]
     assert table["error"].notna().tolist() == [False, True, False]
     assert table["y"].isna().tolist() == [False, True, False]
-    assert table["score"].notna().tolist() == [True, False, True]
+    assert table["probability"].notna().tolist() == [True, False, True]
 
 
 def test_without_pandas_the_table_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,11 +58,6 @@ WORDS = {
         "and more, as by a drift",
         "in a drift, rounds 3 to 5",
     ),
-    "beyond": (
-        Reason(Kind.BEYOND_REACH, low=-4.0, high=5.0),
-        "beyond what f and noise can reach ([-4, 5]), and cut there",
-        "beyond what f and noise can reach",
-    ),
     "infinite": (Reason(Kind.NOT_LEARNABLE), "not finite, and was not learned", "not finite"),
     "huge": (
         Reason(Kind.NOT_LEARNABLE, high=1e150),
@@ -116,31 +111,34 @@ def test_rounds_are_counted_as_the_door_counts(counting: Counting, equal: str, b
     assert counting.one(6) == equal.split(",")[0].replace("s ", " ", 1)
 
 
-def suspect(t: int, score: float, *reasons: Reason, is_certain: bool = False) -> Suspect:
-    return Suspect(
-        t, np.zeros(1), score, 0.0, 1.0, score, score, "main", bool(reasons), is_certain, reasons
-    )
+def suspect(t: int, probability: float, *reasons: Reason, is_certain: bool = False) -> Suspect:
+    return Suspect(t, np.zeros(1), 0.0, probability, 0.0, 1.0, bool(reasons), is_certain, reasons)
 
 
-def test_flagged_ones_come_first_and_equal_ones_together_whatever_their_scores() -> None:
+def test_flagged_ones_come_first_and_equal_ones_together_however_probable() -> None:
     off, outside = Reason(Kind.PREDICTED, off=1.0, expected=0.0, sd=1.0), Reason(Kind.OUTSIDE, off=1.0)
     found = [
-        suspect(1, 3.4),
-        suspect(2, 0.07, Reason(Kind.EQUAL, (5, 9))),
-        suspect(3, 9.0, off),
-        suspect(5, 6.0, Reason(Kind.EQUAL, (2, 9)), off),
-        suspect(7, 1.0, outside, is_certain=True),
-        suspect(9, 0.5, Reason(Kind.EQUAL, (2, 5))),
-        suspect(11, 3.6, off),
+        suspect(1, 0.4),
+        suspect(2, 0.57, Reason(Kind.EQUAL, (5, 9))),
+        suspect(3, 0.9, off),
+        suspect(5, 0.8, Reason(Kind.EQUAL, (2, 9)), off),
+        suspect(7, 0.7, outside, is_certain=True),
+        suspect(9, 0.6, Reason(Kind.EQUAL, (2, 5))),
+        suspect(11, 0.6, off),
     ]
     assert [each.t for each in in_order(found)] == [7, 5, 9, 2, 3, 11, 1]
     assert [each.t for each in in_order(found[::-1])] == [7, 5, 9, 2, 3, 11, 1]
 
 
+def test_of_equally_probable_ones_the_one_that_is_off_by_most_comes_first() -> None:
+    found = [replace(suspect(t, 1.0), y=y) for t, y in ((1, 2.0), (2, -9.0), (3, 4.0))]
+    assert [each.t for each in in_order(found)] == [2, 3, 1]
+
+
 def test_a_list_gives_the_reason_where_the_expected_value_does_not_show_it() -> None:
     off, equal = Reason(Kind.PREDICTED, off=1.0, expected=0.0, sd=1.0), Reason(Kind.EQUAL, (2, 5))
-    assert beside(suspect(9, 5.0, off)) == ""
-    both = suspect(9, 5.0, off, equal)
+    assert beside(suspect(9, 0.9, off)) == ""
+    both = suspect(9, 0.9, off, equal)
     assert beside(both, TRIALS) == "equal to trials 1, 4"
     assert evidence(both, TRIALS)[1] == "the same value to the last digit as in trials 1, 4"
     assert evidence(replace(both, reasons=())) == ()

@@ -38,8 +38,8 @@ A, B = 1.0, 12.0
 J, SPARSE = 0.7, 0.1
 """How much a lie makes the readings before and after it suspicious, in log odds, and what that costs."""
 
-FARTHEST = 1e6
-"""Readings are cut at so many robust units."""
+FARTHEST = 1e3
+"""Readings are cut at so many robust units: beyond, all lies are alike."""
 
 _JITTER = 1e-7
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -87,7 +87,8 @@ class Data:
     ) -> None:
         self.n, self.d = U.shape
         self.U, self.known = U, known
-        self.origin, self.unit = location_and_scale(y)
+        self.origin, unit = location_and_scale(y)
+        self.unit = max(unit, 1.0 / FARTHEST * (known.noise_std or 0.0))  # differ by less than noise
         self.y: Floats = np.clip((y - self.origin) / self.unit, -FARTHEST, FARTHEST)
         self.doubt, self.is_certain = doubt, np.isinf(doubt)
         self.log_lie: Floats = -np.log(math.pi * LIE_SPREAD * (1.0 + (self.y / LIE_SPREAD) ** 2))
@@ -269,7 +270,7 @@ class Hypotheses:
             own = column[np.arange(len(k)), i]
             is_lie = 1.0 - z[k, i]
             change = np.where(is_lie > 0.5, BIG, -BIG)
-            share = change / (1.0 + change * own)
+            share = change / np.maximum(1.0 + change * own, _JITTER / BIG)  # rounding may leave 0
             inverse[k] -= (share[:, None] * column)[:, :, None] * column[:, None, :]
             told = np.where(is_lie > 0.5, 0.0, off[k, i]) - read[k, i]
             pull = share * dual[k, i] - told * (1.0 - share * own)

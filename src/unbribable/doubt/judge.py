@@ -77,7 +77,7 @@ class Judge:
 
     def __init__(self, known: Known, n_first: int) -> None:
         self._known = known
-        self._n_first = max(1, n_first)
+        self.n_first = max(1, n_first)
         self._n = 0  # readings that the chains have followed
         self._chains: Hypotheses | None = None
         self._heard: Ints | None = None  # those that they are about, if not all
@@ -94,12 +94,9 @@ class Judge:
         last = len(y)
         if self._state is not None and self._state[0] == last:
             return
-        start = self._n_first if self._n == 0 else self._n + 1
-        if last > N_EACH:
-            start = max(start, last_stop(last, self._n_first))
-        for n in range(start, last + 1):
-            if n > max(N_EACH, start):
-                break
+        stop = last_stop(last, self.n_first)
+        start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
+        for n in range(max(start, self._n + 1), stop + 1):
             self._follow(U[:n], y[:n], rounds[:n])
         self._look(U, y, rounds)
 
@@ -162,21 +159,21 @@ class Judge:
         """Let the chains come to the state that they have after the last of these readings."""
         n = len(y)
         rng = np.random.default_rng([_KEY, n])
-        self._heard = evenly(n, N_HEARD) if n > N_HEARD else None
-        data = self._data(U, y, rounds, self._heard)
-        if self._chains is None or n > N_EACH or n == self._n_first:
-            self._chains = Hypotheses.drawn(data, rng)
+        heard = evenly(n, N_HEARD) if n > N_HEARD else None
+        data = self._data(U, y, rounds, heard)
+        if self._chains is None or n > N_EACH or n == self.n_first:
+            chains = Hypotheses.drawn(data, rng)
             for k in range(N_START):
                 if k in _COMPETE:
-                    self._chains.compete(rng)
-                self._chains.sweep(rng)
+                    chains.compete(rng)
+                chains.sweep(rng)
         else:
-            self._chains = self._chains.continued(data)
+            chains = self._chains.continued(data)
             if n % N_BETWEEN == 0:
-                self._chains.compete(rng)
+                chains.compete(rng)
             for _ in range(N_SWEEPS):
-                self._chains.sweep(rng)
-        self._n = n
+                chains.sweep(rng)
+        self._chains, self._heard, self._n = chains, heard, n  # last: an interrupt leaves all as it was
 
     def _look(self, U: Floats, y: Floats, rounds: Ints) -> None:
         """Have every reading judged by what the chains say now."""

@@ -43,10 +43,10 @@ def wide_end(chains: Hypotheses, center: float | None = None) -> WideEnd:
             the hypotheses if None.
     """
     data, known = chains.data, chains.data.known
-    lengthscales, scale2, noise2, mean = chains.parts()
-    scale = float(np.median(np.sqrt(scale2)))
+    lengthscales, scale2, noise2, _ = chains.parts()
+    scale, _, middle = chains.typical()
     if center is None:
-        center = data.origin + data.unit * float(np.median(mean))
+        center = data.origin + data.unit * middle
     norms, heights = chains.sizes((center - data.origin) / data.unit)
     if known.kernel is None:
         short = int(np.argmin(np.log(lengthscales).mean(axis=1)))

@@ -11,6 +11,7 @@ from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Kernel
+from unbribable.model.sobol import scrambled_sobol
 
 N_TEST = 1024
 """Points (four times as many in several dimensions) from which the search for gaps begins."""
@@ -99,10 +100,7 @@ class Box:
 
     def sobol(self, n: int, seed: int) -> Floats:
         """n scrambled Sobol points of the unit cube (a power of two), snapped."""
-        from scipy.stats import qmc  # here, since it doubles the time to import the package
-
-        engine = qmc.Sobol(self.d, scramble=True, seed=np.random.default_rng(seed))
-        return self.snap(engine.random_base2(n.bit_length() - 1))
+        return self.snap(scrambled_sobol(n, self.d, seed))
 
     def corners(self, n_max: int) -> Floats:
         """Corners of the unit cube, at most n_max of them, snapped: widths are largest there."""

@@ -11,7 +11,7 @@ from unbribable.decision.ahead import is_among
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
 from unbribable.decision.proposal import Query, Reading
-from unbribable.doubt.hypotheses import Known
+from unbribable.doubt.hypotheses import Known, location_and_scale
 from unbribable.doubt.judge import Judge, last_stop
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.box import Box, Candidates
@@ -19,7 +19,7 @@ from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
 from unbribable.practice.choose import Promise, best_candidate, best_point
-from unbribable.practice.fitted import Model, fitted, given
+from unbribable.practice.fitted import Model, check_sizes, fitted, given
 from unbribable.practice.plan import Plan
 
 N_AT_ONCE = 256
@@ -96,7 +96,7 @@ class Engine:
         drawn = drawn or self.drawn(t)
         if not self.is_ready:
             u = self._design(t, avoid)
-        elif self.plan.explore is not None:
+        elif self.plan.explore is not None and self.told:
             u = self._promising(t, pending, avoid)
         else:
             algorithm = self.algorithm()
@@ -268,16 +268,21 @@ class Engine:
 
         Raises:
             RuntimeError: There is no reading yet.
+            ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
         """
         if not self.told:
             raise RuntimeError("a judgement needs a reading, there is none yet; tell one")
-        if self._judge is None:
+        n_first = max(self.n_design, self.n_table, 1)
+        if self._judge is None or self._judge.n_first != n_first:  # a table may be added later
             plan, assumed = self.plan, self.plan.assumptions
             kernel = plan.kernel if assumed is None else assumed.kernel
             noise_std = plan.noise_std if assumed is None else assumed.noise_std
             center = None if isinstance(kernel, Stationary | None) else 0.0
-            self._judge = Judge(Known(kernel, noise_std, center), max(self.n_design, self.n_table, 1))
+            self._judge = Judge(Known(kernel, noise_std, center), n_first)
+            self._fitted_at = -1
         y = self.plan.sign * np.array([reading.y for reading in self.told])
+        if self.plan.assumptions is None:
+            check_sizes(self.plan, location_and_scale(y)[1])
         rounds = np.array([reading.t for reading in self.told], dtype=np.intp)
         self._judge.learn(self._seen(np.array([reading.u for reading in self.told])), y, rounds)
         return self._judge

@@ -50,11 +50,7 @@ def fitted(plan: Plan, chains: Hypotheses, points: Floats, y: Floats, side: Floa
         points: Where they were taken, as the kernel sees it, (n, d).
         y: The readings, as they are maximised, (n,).
         side: Of the domain that the kernel sees, (d,).
-
-    Raises:
-        ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
     """
-    check_sizes(plan, chains.data.unit)
     is_about_f = plan.kernel is not None or plan.B is not None
     found = wide_end(chains, 0.0 if is_about_f else None)
     scale = found.scale if plan.B is None else plan.B
@@ -84,7 +80,11 @@ def reach(B0: float, noise_std: float) -> float:
 
 
 def check_sizes(plan: Plan, unit: float) -> None:
-    """Refuse amounts whose squares, in the unit of the readings, float64 may not hold."""
+    """Refuse amounts whose squares, in the unit of the readings, float64 may not hold.
+
+    Raises:
+        ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
+    """
     amounts = {name: getattr(plan, name) for name in ("noise_std", "B", "corruption", "known_or_zero")}
     for name, amount in amounts.items():
         if isinstance(amount, int | float) and amount / N_TIMES > unit:

@@ -62,7 +62,7 @@ def suspects(
         if is_flagged:
             outside = proven.get(reading.t) or outside_of(algorithm, learned[reading.t], likely)
             company = [*_equal(verdict, y, rounds, k), *_in_row(rows, rounds, off, k)]
-            reasons = [*_same_point(told, k), *_outside(outside, units, algorithm)]
+            reasons = [*_same_point(told, k), *_outside(outside, reading.y, units, algorithm)]
             if abs(off[k]) >= NOTICED * verdict.sd[k] or not (reasons or company):
                 reasons.append(
                     Reason(
@@ -118,13 +118,13 @@ def _same_point(told: Sequence[Reading], k: int) -> list[Reason]:
     return [Reason(Kind.SAME_POINT, tuple(sorted(each.t for each in same)), off=off)]
 
 
-def _outside(outside: Outside | None, units: Units, algorithm: Algorithm) -> list[Reason]:
+def _outside(outside: Outside | None, y: float, units: Units, algorithm: Algorithm) -> list[Reason]:
     """That it lies outside the bounds on f by more than noise is likely to bring."""
     assumed = algorithm.assumptions
     if outside is None or abs(outside.excess) <= NOTICED * assumed.noise_std + assumed.tolerance:
         return []
     low, high = units.interval(outside.lower, outside.upper)
-    off = units.amount(outside.excess)
+    off = y - min(max(y, low), high)  # of what was told: the algorithm may have learned it clipped
     return [Reason(Kind.OUTSIDE, off=off, low=low, high=high, instance=outside.instance)]
 
 
