@@ -12,18 +12,18 @@ Protocol, written before the first run:
 * 30 rounds of `maximize` with everything fitted; Gaussian noise of 5 % of the function's standard
   deviation over the domain. The seed decides design, draws and noise.
 * The points are chosen by the scout, which does not know what is said about the corruption. So one
-  play serves all modes: its readings are judged anew under each of them. The modes: default, 0, 0.5
-  standard deviations of f, "layers", and known_or_zero of 0.5 standard deviations, all on honest
-  readings; and default again on a play of its own in which three rounds of 30, drawn at random, are
-  lies: f's maximum plus 2 or 20 standard deviations, or the honest reading minus 10.
+  play serves all modes: its readings are judged anew under each of them. The modes: default, 0, and
+  0.5 standard deviations of f, all on honest readings (and two that draw in secret, until `maximize`
+  dropped them); and default again on a play of its own in which three rounds of 30, drawn at random,
+  are lies: f's maximum plus 2 or 20 standard deviations, or the honest reading minus 10.
 * A guarantee that is withheld cannot be missed. Where one is printed, a miss is:
   value: f(x) of the recommended x is outside [lower, upper];
   certificate: a candidate is better than x by more than `regret_bound`;
   somewhere: the truth is outside the trusted bounds (cut at B0) at some candidate.
-  Nominally all three happen, together, in at most 10 % of the runs (5 % for "layers", 6 % for
-  known_or_zero). Besides: how often the noise that the guarantee assumes is below half of the true
-  one; the mean width of [lower, upper] and the median of `regret_bound`, both in standard deviations
-  of f; and, of the choice itself, the mean regret of x in standard deviations of f.
+  Nominally all three happen, together, in at most 10 % of the runs. Besides: how often the noise that
+  the guarantee assumes is below half of the true one; the mean width of [lower, upper] and the median
+  of `regret_bound`, both in standard deviations of f; and, of the choice itself, the mean regret of x
+  in standard deviations of f.
 
 Counted lies, written on 19 November before their first run:
 
@@ -176,8 +176,6 @@ def modes(sd: float) -> dict[str, dict[str, Any]]:
         "default": {},
         "corruption=0": {"corruption": 0.0},
         "corruption=0.5 sd": {"corruption": 0.5 * sd},
-        "layers": {"corruption": "layers"},
-        "known_or_zero": {"known_or_zero": 0.5 * sd},
     }
 
 
@@ -187,7 +185,7 @@ def told_anew(played: Play, words: dict[str, Any]) -> Engine:
     said: dict[str, Any] = {"lies": None, **words} if words else {}
     engine = Engine(own.domain, replace(own.plan, **said), own.seed)
     for told in own.told:
-        engine.tell(told.t, own.x_of(told.u), told.y, engine.drawn(told.t), told.chosen_by)
+        engine.tell(told.t, own.x_of(told.u), told.y, chosen_by=told.chosen_by)
     return engine
 
 

@@ -22,21 +22,16 @@ _MINUTE = 60.0
 
 
 @contextlib.contextmanager
-def written(path: str | os.PathLike[str], *, is_private: bool = False) -> Iterator[IO[bytes]]:
+def written(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write to, which takes its name when the block is left: the old file or the new one.
 
     Its bytes are on the disk before it gets the name, and the name is before this returns. A link is
     followed. An OSError names the path as given, on a full disk too, and nothing is left behind.
-
-    Args:
-        path: The name.
-        is_private: Whether its owner alone may read it, from the first byte on.
     """
     target = Path(path).resolve()
     temporary = target.with_name(_LEFT_OVER.format(target.name, uuid.uuid4().hex))
     try:
-        mode = 0o600 if is_private else 0o666
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
         with open(handle, "wb") as file:
             yield file
             file.flush()

@@ -30,7 +30,7 @@ SIGNATURES = {
     "MaxInformationGain": (["kernel", "X", "lam"], []),
     "audit": (
         ["points", "y", "space"],
-        ["target", "direction", "ignore", "seed", *Settings.__annotations__],
+        ["target", "direction", "ignore", *Settings.__annotations__],
     ),
 }
 METHODS = {

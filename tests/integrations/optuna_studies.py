@@ -8,18 +8,14 @@ from optuna.distributions import FloatDistribution
 import unbribable as ub
 from unbribable.integrations.optuna_sampler import UnbribableSampler
 
-INSTANCE = "unbribable:instance"
 X = {"x": FloatDistribution(-2.0, 2.0)}
 ASSUMED = ub.Assumptions(ub.SquaredExponential(0.2), B=2.0, B0=1.0, noise_std=0.05, lam=0.05)
-SECRET = 2**100 + 17
 
 ALGORITHMS = {
     "none": {"corruption": 0},
     "known": {"corruption": 2.0},
     "a tenth": {},
     "unknown": {"corruption": "unknown"},
-    "layers": {"corruption": "layers"},
-    "known or zero": {"known_or_zero": 3.0},
 }
 
 
@@ -56,10 +52,6 @@ def told(study):
         (trial.number, trial.state, trial.params, trial.values, trial.system_attrs)
         for trial in study.get_trials(deepcopy=False)
     ]
-
-
-def instances(study):
-    return [trial.system_attrs.get(INSTANCE) for trial in study.get_trials(deepcopy=False)]
 
 
 def storage_at(url):

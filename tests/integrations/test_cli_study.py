@@ -20,7 +20,6 @@ from unbribable.cli.storage import shown
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("UNBRIBABLE_STORAGE", raising=False)
-    monkeypatch.delenv("UNBRIBABLE_SEED", raising=False)
 
 
 def call(*words, code=0):
@@ -180,10 +179,7 @@ def asked(tmp_path_factory):
         (("create", "new", "--param", "x"), "param must be name=low:high"),
         (("create", "new", "--param", "x=0:1:step"), "param must be name=low:high"),
         (("create", "new", "--param", "x=2:1"), "param must be name=low:high"),
-        (
-            ("create", "new", "--param", "x=0:1", "--corruption", "much"),
-            "a number, 'unknown' or 'layers'",
-        ),
+        (("create", "new", "--param", "x=0:1", "--corruption", "much"), "a number or 'unknown'"),
         (("create", "new", "--param", "x=0:1", "--corruption", "-1"), "corruption must be"),
         (("create", "new", "--param", "x=0:1", "--lies", "few"), "lies must be a number of readings"),
         (("create", "new", "--param", "x=0:1", "--lies", "1.5"), "lies must be a whole number"),
@@ -192,15 +188,12 @@ def asked(tmp_path_factory):
             "corruption and lies exclude each other",
         ),
         (("create", "new", "--param", "x=0:1", "--direction", "up"), "direction must be"),
-        (("create", "new", "--param", "x=0:1", "--reveal", "after"), "seed"),
         (("recommend", "laser"), "recommend needs a reading"),
         (
             ("create", "new", "--param", "k=a,b,a"),
             "param must have different choices, got param='k=a,b,a'",
         ),
         (("create", "new", "--param", "x=0:1", "--param", "x=0:2"), "param must have a new name each"),
-        (("ask", "laser", "--seed", "3"), "seed must be what the study was started with, got another"),
-        (("ask", "laser", "--seed-file", "none"), "No such file or directory: 'none'"),
     ],
 )
 def test_bad_words_get_the_rule_and_exit_code_2_and_change_nothing(words, message, asked):
@@ -365,29 +358,6 @@ def test_a_number_or_a_share_of_lies_reaches_the_guarantee(lies, n_lies):
     create("--lies", lies)
     run(2)
     assert f"corrupts at most {n_lies} of the first 20 readings" in call("recommend", "laser", "--why")
-
-
-def test_a_secret_seed_is_asked_for_where_the_study_does_not_hold_it():
-    secret = str(2**80 + 1)
-    create("--reveal", "after", "--corruption", "layers", "--seed", secret)
-    assert "seed" in call("ask", "laser", code=2)
-    assert as_json("ask", "laser", "--seed", secret)["number"] == 0
-
-
-def test_a_secret_seed_need_not_be_an_argument(monkeypatch):
-    secret = str(2**80 + 1)
-    Path("seed").write_text(f"{secret}\n")
-    create_after = ["--param", "x=0:1", "--reveal", "after", "--corruption", "layers"]
-    call("create", "laser", *create_after, "--seed-file", "seed")
-    assert as_json("ask", "laser", "--seed-file", "seed")["number"] == 0
-    monkeypatch.setenv("UNBRIBABLE_SEED", secret)
-    assert as_json("ask", "laser")["number"] == 1
-    assert "exclude each other" in call("ask", "laser", "--seed-file", "seed", code=2)
-    monkeypatch.delenv("UNBRIBABLE_SEED")
-    Path("seed").write_text("my secret")
-    said = call("ask", "laser", "--seed-file", "seed", code=2)
-    assert "seed-file must hold one whole number >= 0, got another text in seed" in said
-    assert "my secret" not in said
 
 
 @pytest.mark.long

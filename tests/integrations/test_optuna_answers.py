@@ -6,8 +6,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState, create_trial
 
 import unbribable as ub
-from integrations.optuna_studies import SECRET
-from integrations.optuna_studies import fitted as secretive
+from integrations.optuna_studies import fitted as designed
 from unbribable.integrations.optuna_answers import by_trial
 from unbribable.integrations.optuna_sampler import UnbribableSampler
 
@@ -131,8 +130,8 @@ def test_a_note_is_what_the_sampler_answers_by_the_numbers_of_trials(fitted):
     assert notes["unbribable:suspicious"].keys() == {str(LIE)} == {str(each.number) for each in flagged}
 
 
-def test_a_note_of_nothing_says_so_and_a_note_tells_no_draw_of_a_running_trial():
-    sampler = secretive(seed=SECRET, reveal="after", known_or_zero=3.0)
+def test_a_note_of_nothing_says_so_and_a_running_trial_does_not_count():
+    sampler = designed()
     study = optuna.create_study(direction="maximize", sampler=sampler)
     sampler.note(study)
     assert "needs a complete trial" in study.user_attrs["unbribable:recommended"]
@@ -142,7 +141,6 @@ def test_a_note_of_nothing_says_so_and_a_note_tells_no_draw_of_a_running_trial()
     running.suggest_float("x", -2.0, 2.0)
     sampler.note(study)
     assert study.user_attrs == before
-    assert study.trials[running.number].system_attrs.keys().isdisjoint({"unbribable:instance"})
 
 
 def test_conditional_parameters_are_those_of_the_nearest_trial_with_the_same_choices():

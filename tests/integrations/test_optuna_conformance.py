@@ -19,7 +19,7 @@ class TestUnbribableSampler(
 ):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
-        return lambda: UnbribableSampler(n_trials=20, corruption="layers", n_init=2, seed=0)
+        return lambda: UnbribableSampler(n_trials=20, corruption="unknown", n_init=2, seed=0)
 
     @pytest.mark.filterwarnings("ignore:[xy] must have one range in all trials")
     @pytest.mark.filterwarnings("ignore:the parameters of a trial must lie in the search space")

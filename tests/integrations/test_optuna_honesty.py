@@ -1,8 +1,6 @@
-"""What the sampler says where a study holds what it cannot reckon with, and who knows the draw."""
+"""What the sampler says where a study holds what it cannot reckon with."""
 
 import json
-import re
-import warnings
 
 import numpy as np
 import optuna
@@ -12,10 +10,7 @@ from optuna.trial import TrialState, create_trial
 
 from integrations.optuna_studies import (
     ASSUMED,
-    INSTANCE,
-    SECRET,
     X,
-    engine_of,
     f,
     fitted,
     learned,
@@ -23,9 +18,7 @@ from integrations.optuna_studies import (
     objective,
     sampler,
 )
-from unbribable.integrations.optuna_sampler import UnbribableSampler
 from unbribable.integrations.optuna_space import Space
-from unbribable.practice.engine import Engine
 
 pytestmark = pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -140,92 +133,6 @@ def test_the_remedy_for_trials_with_nothing_in_common_works():
         study.ask()
 
 
-# --- who knows the draw -------------------------------------------------------------------------
-
-DRAWN = [{"corruption": "layers"}, {"known_or_zero": 3.0}]
-HIDDEN = {"seed": SECRET, "reveal": "after"}
-
-
-@pytest.mark.parametrize("words", DRAWN)
-def test_reveal_after_without_a_scout_is_warned_of_and_the_guarantee_says_who_is_strong(words):
-    with pytest.warns(UserWarning, match=r"must have a scout to hide the draw .* give explore=2.0"):
-        exposed = sampler(**words, **HIDDEN)
-    study = new_study(exposed)
-    study.optimize(objective, n_trials=4)
-    sentence = (
-        "Whoever can read the storage while a trial runs knows its draw, and is a strong adversary"
-    )
-    assert sentence in exposed.recommend(study).guarantee
-    assert "gives it away" in exposed.recommend(study).guarantee
-
-
-@pytest.mark.parametrize("words", DRAWN)
-def test_where_a_scout_chooses_the_draw_is_hidden_and_nothing_is_said(words):
-    study = new_study(fitted(**words, **HIDDEN))
-    study.optimize(objective, n_trials=6)
-    assert "read the storage" not in study.sampler.recommend(study).guarantee
-    sampler(**words, **HIDDEN, explore=2.0)
-    sampler(corruption=1.0, **HIDDEN)
-
-
-@pytest.mark.parametrize("words", DRAWN)
-def test_reveal_before_says_that_the_storage_holds_the_draw(words):
-    study = new_study(sampler(**words))
-    study.optimize(objective, n_trials=2)
-    assert "with reveal='before' the storage holds it" in study.sampler.recommend(study).guarantee
-    study = new_study(sampler(corruption=1.0))
-    study.optimize(objective, n_trials=2)
-    assert "read the storage" not in study.sampler.recommend(study).guarantee
-
-
-def test_a_point_gives_the_draw_away_exactly_where_this_is_said():
-    """A reader without the seed works out what each layer would choose."""
-
-    def n_named(**words):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            study = new_study(sampler(corruption="layers", **HIDDEN, **words))
-        n = 0
-        for _ in range(10):
-            trial = study.ask(X)
-            spy = Engine(Space(X).box(), study.sampler._plan, 1)
-            for one in study.trials[:-1]:
-                u = (np.array([one.params["x"]]) + 2.0) / 4.0
-                spy.tell(one.number + 1, u, one.value, one.system_attrs[INSTANCE])
-            t = trial.number + 1
-            points = {label: spy.ask(t, label).u[0] for label, _ in spy.judge().draws}
-            u = (trial.params["x"] + 2.0) / 4.0
-            n += len([label for label, point in points.items() if abs(point - u) < 1e-6]) == 1
-            study.tell(trial, f(trial.params["x"]))
-        return n
-
-    assert n_named() > 0
-    assert n_named(explore=2.0) == 0
-
-
-@pytest.mark.parametrize("reveal", ["before", "after"])
-@pytest.mark.parametrize("words", DRAWN)
-def test_an_instance_that_somebody_has_written_is_said_and_the_seed_counts(words, reveal):
-    study = new_study(sampler(**words, seed=SECRET, reveal=reveal, explore=2.0))
-    study.optimize(objective, n_trials=3)
-    trial = study.ask(X)
-    drawn = study.sampler._agreed(study).drawn(3)
-    (other,) = [label for label, _ in engine_of(study.sampler, study).judge().draws if label != drawn][
-        :1
-    ]
-    study._storage.set_trial_system_attr(trial._trial_id, INSTANCE, other)
-    sentence = f"must be the one that the seed draws, which counts, got {other!r} in trial 3"
-
-    def go_on():
-        study.tell(trial, 0.5)
-        study.optimize(objective, n_trials=2)
-
-    with pytest.warns(UserWarning, match=re.escape(sentence)) as said:
-        go_on()
-    assert len(said) == 1
-    assert engine_of(study.sampler, study).told[3].drawn == drawn
-
-
 # --- refusals and words -------------------------------------------------------------------------
 
 
@@ -241,16 +148,6 @@ def test_a_refused_process_leaves_no_running_trial():
     with pytest.raises(ValueError, match="one objective"):
         study.ask()
     assert study.trials[0].state == TrialState.FAIL
-
-
-@pytest.mark.parametrize("words", [{"seed": 7**40}, {**HIDDEN, "seed": 7**41}])
-def test_a_message_about_another_seed_holds_no_seed(words):
-    study = new_study(sampler(**words))
-    study.optimize(objective, n_trials=1)
-    for seed in (7**42, 7**43):
-        with pytest.raises(ValueError, match="seed must be what the study was started with") as error:
-            UnbribableSampler.from_study(study, seed=seed)
-        assert not re.search(r"\d{6}", str(error.value))
 
 
 def test_a_recommendation_says_what_it_rests_on():

@@ -18,7 +18,6 @@ from integrations.optuna_studies import (
     X,
     f,
     fitted,
-    instances,
     learned,
     new_study,
     objective,
@@ -167,11 +166,10 @@ def test_a_proposal_that_is_not_stored_yet_counts_as_pending_in_its_process():
 
 
 def test_threads_share_a_sampler():
-    study = new_study(sampler(corruption="layers"))
+    study = new_study(sampler())
     study.optimize(objective, n_trials=8, n_jobs=3)
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 8
-    expected = [study.sampler._agreed(study).drawn(number) for number in range(8)]
-    assert instances(study) == expected
+    assert sorted(learned(study.sampler, study)[0]) == [*range(8)]
 
 
 NINE = {"n": IntDistribution(1, 9)}
@@ -437,10 +435,7 @@ def test_several_objectives_are_refused():
     [
         ({"n_trials": 0}, ValueError, "n_trials must be >= 1"),
         ({"corruption": "some"}, ValueError, "corruption must be a number"),
-        ({"corruption": 1.0, "known_or_zero": 2.0}, ValueError, "exclude each other"),
-        ({"reveal": "never"}, ValueError, "reveal must be one of 'before', 'after'"),
-        ({"reveal": "after", "seed": None}, ValueError, "seed must be given with reveal='after'"),
-        ({"reveal": "after", "seed": 2**63}, ValueError, r"seed must be at least 2\*\*64"),
+        ({"corruption": 1.0, "lies": 2}, ValueError, "exclude each other"),
         ({"seed": -1}, ValueError, "seed must be >= 0"),
         ({"search_space": {}}, ValueError, "must hold at least one parameter"),
         ({"direction": "minimize"}, TypeError, "keywords must be among"),

@@ -20,7 +20,7 @@ def test_a_sorted_table_is_falsely_judged_as_rarely_as_any(words: dict[str, Any]
     n_false = n_wrong = n_accused = 0
     for seed in range(N_TABLES):
         points, y = table(seed, order)
-        audit = ub.audit(points, y, GRID, assumptions=ASSUMED, seed=seed, **words)
+        audit = ub.audit(points, y, GRID, assumptions=ASSUMED, **words)
         best, fx = audit.recommendation, float(f(audit.recommendation.x)[0])
         n_false += best.regret_bound is None or not best.lower <= fx <= best.upper
         n_wrong += wrong(audit.result.engine.judge()) != ""

@@ -1,4 +1,4 @@
-"""Run files as plain data, and back into a file of either format."""
+"""Run files as plain data, and back into a file."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ def lines_of(file: Path) -> list[dict[str, Any]]:
 
 
 def held(file: Path) -> dict[str, Any]:
-    """What the steps come to, under the names of the format before."""
+    """What the steps come to."""
     run, *steps = lines_of(file)
     trials: dict[int, Any] = {}
     asked: dict[int, Any] = {}
@@ -31,14 +31,9 @@ def held(file: Path) -> dict[str, Any]:
 
 
 def write_lines(file: Path, run: dict[str, Any]) -> None:
-    """In the format of today; keys that are left out are left out there too."""
-    head = {"format": 3, **{key: value for key, value in run.items() if key in RUN}}
+    """Keys that are left out are left out there too."""
+    head = {"format": 4, **{key: value for key, value in run.items() if key in RUN}}
     steps = [{"told": run["trials"]}, {"asked": run["pending"]}]
     steps.append({key: run[key] for key in ("stopped", "seconds_per_ask")})
     lines = [json.dumps(line) + "\n" for line in (head, *steps)]
     file.write_text("".join(lines), encoding="utf-8")
-
-
-def write_whole(file: Path, run: dict[str, Any]) -> None:
-    """In the format before, one object."""
-    file.write_text(json.dumps({"format": 2, **run}), encoding="utf-8")

@@ -17,12 +17,9 @@ ASSUMED = ub.Assumptions(ub.SquaredExponential(0.2), B=2.0, B0=1.2, noise_std=0.
 PLANS: dict[str, dict[str, Any]] = {
     "fitted": {"domain": BOX},
     "fitted, unknown": {"domain": GRID, "corruption": "unknown"},
-    "fitted, known or zero": {"domain": GRID, "known_or_zero": 2.0},
     "given, none": {"domain": GRID, "assumptions": ASSUMED, "corruption": 0},
     "given, a number": {"domain": BOX, "assumptions": ASSUMED, "corruption": 1.5},
     "given, unknown": {"domain": GRID, "assumptions": ASSUMED, "corruption": "unknown"},
-    "given, layers": {"domain": GRID, "assumptions": ASSUMED, "corruption": "layers"},
-    "given, known or zero": {"domain": GRID, "assumptions": ASSUMED, "known_or_zero": 2.0},
     "given, scout": {"domain": GRID, "assumptions": ASSUMED, "corruption": 1.5, "explore": 2.0},
 }
 """Arguments of maximize beside f and the number of rounds."""

@@ -117,7 +117,7 @@ def test_a_failed_evaluation_is_recorded_with_its_reason_and_nothing_is_learned(
         if trial.y is None:
             engine.lose(trial.number, because_of_value=is_too_large)
         else:
-            engine.tell(trial.number, trial.x, trial.y, trial.instance)
+            engine.tell(trial.number, trial.x, trial.y)
     assert answer_of(advise(engine)) == answer_of(run.recommendation)
     if is_too_large:
         assert run.regret_bound is run.recommendation.probability is None
@@ -187,7 +187,7 @@ def test_where_every_evaluation_fails_there_is_no_answer_and_it_is_said(words: d
     assert run.x is run.recommendation is run.lower is run.upper is run.regret_bound is None
     assert run.naive is None
     assert run.suspects == ()
-    assert run.detected is run.refuted is None
+    assert run.refuted is None
     assert run.summary() == "No reading yet; 8 of 8 evaluations failed."
     assert run.guarantee == "No guarantee: there is no reading yet."
     assert json.loads(json.dumps(run.to_dict(), allow_nan=False))["x"] is None
@@ -330,7 +330,7 @@ def test_a_point_that_failed_is_not_asked_again_and_the_choice_goes_on(
     assert [trial.params["n"] for trial in run.trials[14:]] == [7] * 10, "the best of the others"
 
 
-@pytest.mark.parametrize("words", [{"corruption": "layers"}, {"known_or_zero": 3.0}, {"corruption": 0}])
+@pytest.mark.parametrize("words", [{"corruption": "unknown"}, {"lies": 2}, {"corruption": 0}])
 def test_an_algorithm_that_chooses_itself_does_not_ask_a_failed_point_again(
     words: dict[str, Any],
 ) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from practice.run_files import held, write_lines, write_whole
+from practice.run_files import held, write_lines
 from practice.scripted import (
     ASSUMED,
     BOX,
@@ -119,7 +119,7 @@ def test_a_finished_run_is_returned_as_it_is(tmp_path: Path) -> None:
 
 
 def test_without_a_seed_the_file_keeps_the_one_that_was_drawn(tmp_path: Path) -> None:
-    words = {**PLANS["given, known or zero"], "n_rounds": 16, "file": tmp_path / "run.json"}
+    words = {**PLANS["fitted"], "n_rounds": 16, "file": tmp_path / "run.json"}
     stopped = ub.maximize(Scripted(script={5: KeyboardInterrupt()}), **words)
     run = ub.maximize(Scripted(first=5), **words)
     whole = ub.maximize(Scripted(), **{**words, "file": None, "seed": stopped.engine.seed})
@@ -132,10 +132,7 @@ OTHERS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "n_rounds": ({"n_rounds": 2}, ("n_rounds must be >= 3", "n_rounds=2")),
     "corruption": ({"corruption": 2.0}, ("corruption", "was 1.5", "got 2.0", "another file")),
     "no corruption": ({"corruption": 0}, ("corruption", "was 1.5", "got 0")),
-    "known_or_zero": (
-        {"corruption": None, "known_or_zero": 1.5},
-        ("corruption", "was 1.5", "got None"),
-    ),
+    "lies": ({"corruption": None, "lies": 3}, ("corruption", "was 1.5", "got None")),
     "direction": ({"direction": "minimize"}, ("direction", "'maximize'", "'minimize'")),
     "assumptions": (
         {"assumptions": ub.Assumptions(ASSUMED.kernel, B=3.0, B0=1.2, noise_std=0.1, lam=0.05)},
@@ -171,14 +168,14 @@ def test_another_runs_file_is_refused_and_the_difference_named(
 def test_a_file_in_another_format_is_refused_with_the_format_that_was_found(tmp_path: Path) -> None:
     file, whole = stored(tmp_path)
     file.write_text(json.dumps({**whole, "format": 1}))
-    with pytest.raises(ValueError, match="format must be 3 or 2, got 1"):
-        ub.Result.load(file)
+    words = ("format must be 4, got 1", "go on with that one, or give its readings to a new run")
+    assert_refused(lambda: ub.Result.load(file), ValueError, words)
     file.write_text("[]")
     with pytest.raises(ValueError, match="must be a run saved"):
         ub.Result.load(file)
 
 
-@pytest.mark.parametrize("name", ["fitted", "fitted, known or zero", "given, a number"])
+@pytest.mark.parametrize("name", ["fitted", "given, a number"])
 def test_a_run_goes_on_with_more_rounds_on_the_same_file(name: str, tmp_path: Path) -> None:
     """As if it had been the longer run from the start, where that has the same initial design."""
     words, file = STORED[name], tmp_path / "run.json"
@@ -186,8 +183,7 @@ def test_a_run_goes_on_with_more_rounds_on_the_same_file(name: str, tmp_path: Pa
     f = scripted(words, 14)
     run = ub.maximize(f, n_rounds=16, file=file, **words)
     assert len(f.points) == 3
-    rows = [{**row, "instance": None} for row in trials_of(run)]
-    assert rows[:13] == [{**row, "instance": None} for row in trials_of(first)]
+    assert trials_of(run)[:13] == trials_of(first)
     assert_same_run(ub.Result.load(file), run)
     whole = ub.maximize(scripted(words), n_rounds=16, seed=4, **words)
     assert_same_run(run, whole)
@@ -215,7 +211,7 @@ def test_other_initial_readings_are_refused(tmp_path: Path) -> None:
     [
         {"n_rounds": np.int64(3)},
         {"corruption": np.float32(1.5)},
-        {"corruption": None, "known_or_zero": np.int64(2)},
+        {"corruption": None, "lies": np.int64(2)},
         {"n_init": np.int32(2)},
         {"explore": np.float32(2.0)},
     ],
@@ -300,7 +296,7 @@ def assert_file_refused(file: Path) -> None:
         pytest.param(lambda whole: b"[1, 2]", id="a list"),
         pytest.param(lambda whole: b'"run"', id="text"),
         pytest.param(lambda whole: b"{}", id="nothing in it"),
-        pytest.param(lambda whole: whole.replace(b'"format": 3', b'"format": 99'), id="the future"),
+        pytest.param(lambda whole: whole.replace(b'"format": 4', b'"format": 99'), id="the future"),
         pytest.param(lambda whole: b"[" * 100_000 + b"]" * 100_000, id="nested a lot"),
         pytest.param(
             lambda whole: whole.replace(b"null", b"[" * 100_000 + b"]" * 100_000, 1), id="nested within"
@@ -348,10 +344,6 @@ WRONG: dict[str, Any] = {
     "a reading too large": with_trial(y=1e200),
     "a reading of many digits": with_trial(y=10**400),
     "a round by halves": with_trial(number=1.0),
-    "another instance": with_trial(instance="bogus"),
-    "no instance": with_trial(instance=None),
-    "an instance by number": with_trial(instance=1),
-    "instances": with_trial(instance=["main"]),
     "given perhaps": with_trial(is_given="no"),
     "given by number": with_trial(is_given=1),
     "a reading and an error": with_trial(error="ValueError: no"),
@@ -364,16 +356,8 @@ WRONG: dict[str, Any] = {
     "a domain that is a list": lambda run: {**run, "domain": [1]},
     "a plan that is a list": lambda run: {**run, "plan": [1]},
     "stopped by a number": lambda run: {**run, "stopped": 3},
-    "nothing about interruption": without("stopped"),
-    "nothing pending": without("pending"),
-    "a round told and pending": lambda run: {
-        **run,
-        "pending": [{"number": 1, "x": [0.5], "instance": "main"}],
-    },
-    "a query outside": lambda run: {
-        **run,
-        "pending": [{"number": 4, "x": [7.0], "instance": "main"}],
-    },
+    "a round told and pending": lambda run: {**run, "pending": [{"number": 1, "x": [0.5]}]},
+    "a query outside": lambda run: {**run, "pending": [{"number": 4, "x": [7.0]}]},
     "retracted perhaps": with_trial(y=None, error="retracted", retracted="no"),
     "a time as text": lambda run: {**run, "seconds_per_ask": "1"},
 }
@@ -381,14 +365,9 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG)
 def test_a_file_with_wrong_entries_is_refused_with_a_sentence(damage: Any, tmp_path: Path) -> None:
-    """In the format of today, and in the one before, which has names for what is left out here."""
     file, run = stored(tmp_path)
-    damaged = damage(run)
-    write_whole(file, damaged)
+    write_lines(file, damage(run))
     assert_file_refused(file)
-    if damaged.keys() >= {"trials", "pending", "stopped"}:
-        write_lines(file, damaged)
-        assert_file_refused(file)
 
 
 @pytest.mark.parametrize(
@@ -407,31 +386,6 @@ def test_a_round_is_told_once_unless_it_is_taken_back(changes: dict[str, Any], t
     with file.open("a") as opened:
         opened.write(json.dumps(row) + "\n")
     assert_file_refused(file)
-
-
-@pytest.mark.parametrize("name", ["given, layers", "given, known or zero"])
-def test_a_file_in_which_an_instance_was_changed_is_refused(name: str, tmp_path: Path) -> None:
-    """The draw is a function of seed and round: no editing of the file can steer it."""
-    file, words = tmp_path / "run.json", {**PLANS[name], "n_rounds": 8, "seed": 4}
-    run = ub.maximize(Scripted(), file=file, **words)
-    labels = {trial.instance for trial in run.trials}
-    assert len(labels) > 1
-    whole = held(file)
-    changed = whole["trials"][3]
-    other = changed["instance"] = min(labels - {changed["instance"]})
-    write_lines(file, whole)
-    refused = (str(file), "instance of round 4 must be", f"instance={other!r}")
-    assert_refused(lambda: ub.Result.load(file), ValueError, refused)
-
-
-def test_initial_readings_of_which_no_instance_is_known_come_back(tmp_path: Path) -> None:
-    """Before the design is finished Fast-Slow draws nothing, after it does."""
-    words = {**PLANS["given, known or zero"], "n_init": 2, "n_rounds": 6, "seed": 4}
-    words["initial"] = [([x], wave([x])) for x in (0.0, 0.25, 0.5, 1.0)]
-    whole = ub.maximize(Scripted(), **words)
-    file = tmp_path / "run.json"
-    ub.maximize(Scripted(script={3: KeyboardInterrupt()}), file=file, **words)
-    assert_same_run(ub.maximize(Scripted(first=3), file=file, **words), whole)
 
 
 # --- a killed process ----------------------------------------------------------------------------
@@ -513,29 +467,16 @@ def test_a_file_that_is_not_there_is_said_to_be_so(tmp_path: Path) -> None:
         ub.Result.load(tmp_path / "none.json")
 
 
-SECRET = 271828182845904523536
-
-
 @pytest.mark.parametrize("words", STORED.values(), ids=STORED)
-def test_the_result_as_data_is_json_and_keeps_the_seed_secret(words: dict[str, Any]) -> None:
-    run = ub.maximize(scripted(words), n_rounds=7, seed=SECRET, **words)
+def test_the_result_as_data_is_json(words: dict[str, Any]) -> None:
+    run = ub.maximize(scripted(words), n_rounds=7, seed=4, **words)
     data = run.to_dict()
-    text = json.dumps(data, allow_nan=False)
-    assert str(SECRET) not in text
-    assert "seed" not in data
-    assert "entropy" not in text
-    back = json.loads(text)
+    back = json.loads(json.dumps(data, allow_nan=False))
     assert len(back["trials"]) == 7
     assert back["trials"][4]["error"] == "ValueError: y must be finite, got y=nan"
     assert back["x"] == (run.x if isinstance(run.x, dict) else run.x.tolist())
     assert (back["lower"], back["upper"]) == (run.lower, run.upper)
     assert back["guarantee"] == run.recommendation.guarantee
-
-
-def test_the_saved_file_holds_the_seed(tmp_path: Path) -> None:
-    """So it is as secret as the seed: the docstring says so."""
-    ub.maximize(Scripted(), n_rounds=2, file=tmp_path / "run.json", **{**GIVEN, "seed": SECRET})
-    assert str(SECRET) in (tmp_path / "run.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("lie", [1e150, -1e150])

@@ -17,19 +17,16 @@ from practice.scripted import (
     PLANS,
     Scripted,
     answer_of,
-    assert_same_run,
     flagged,
     wave,
 )
 from printed import unwrapped
-from unbribable.decision.draws import Seed
 from unbribable.decision.units import Units
 from unbribable.doubt.judge import FLAGGED
 from unbribable.practice.advice import CONDITIONAL, HEURISTIC, advise
 from unbribable.practice.engine import Engine
 from unbribable.practice.fitted import Model
 from unbribable.practice.plan import Plan
-from unbribable.theory.budgets import layer_probabilities
 
 EVERY = pytest.mark.parametrize("words", PLANS.values(), ids=PLANS)
 
@@ -62,7 +59,7 @@ def test_a_fitted_model_whose_learner_chooses_itself_is_conditional_and_no_heuri
     engine, f = Engine(BOX, Plan(20, 1.0, explore=None), 0), Scripted()
     for t in range(1, 10):
         asked = engine.ask(t)
-        engine.tell(t, asked.x, f(asked.x), asked.drawn)
+        engine.tell(t, asked.x, f(asked.x))
     best = advise(engine)
     assert best is not None
     assert CONDITIONAL in best.guarantee
@@ -105,34 +102,10 @@ def test_refuted_assumptions_are_said_and_nothing_is_guaranteed() -> None:
     assert run.to_dict()["regret_bound"] is None
 
 
-def test_detected_corruption_is_said() -> None:
-    """Two lies reach the fast instance first: what it believes then contradicts the slow one."""
-    lied = [t for t in range(1, 41) if Seed.of(1).uniform(t) >= 0.5][:2]
-    run = ub.maximize(
-        Scripted(script=dict.fromkeys(lied, wave([0.17]) - 1.0), noise_std=0.01),
-        np.array([[0.17]]),
-        40,
-        assumptions=ub.Assumptions(ASSUMED.kernel, B=2.0, B0=1.2, noise_std=0.01, lam=0.01),
-        known_or_zero=2.0,
-        seed=1,
-    )
-    assert {run.trials[t - 1].instance for t in lied} == {"fast"}
-    assert run.refuted is None
-    assert run.detected is not None
-    assert run.detected >= lied[0]
-    assert f"corruption detected in round {run.detected}, if what is assumed" in run.summary()
-    assert f"Corruption was detected in round {run.detected}." in run.guarantee
-    assert run.to_dict()["detected"] == run.detected
-    assert run.lower is not None
-    assert run.upper is not None
-    assert run.lower <= wave([0.17]) <= run.upper
-
-
-def test_without_lies_nothing_is_said_to_be_detected_or_refuted() -> None:
+def test_without_lies_nothing_is_said_to_be_refuted() -> None:
     for words in PLANS.values():
         run = ub.maximize(Scripted(), n_rounds=8, seed=0, **words)
-        assert run.detected is run.refuted is None
-        assert "detected" not in run.summary()
+        assert run.refuted is None
         assert "refuted" not in run.summary()
 
 
@@ -189,7 +162,6 @@ def test_where_the_bounds_leave_no_value_the_corruption_is_said_in_the_users_uni
         pytest.param({"corruption": 0}, 0.0, id="none"),
         pytest.param({"corruption": 3.0}, 3.0, id="a number"),
         pytest.param({"corruption": 3.0, "explore": 2.0}, 3.0, id="a number, scout"),
-        pytest.param({"known_or_zero": 3.0}, 3.0, id="known or zero"),
         pytest.param({}, 0.1 * 30, id="a tenth of the rounds"),
     ],
 )
@@ -423,25 +395,6 @@ def test_a_lie_of_any_size_counts_with_what_is_left_of_it_after_cutting() -> Non
     assert "off by" not in run.guarantee
 
 
-def test_layers_reckon_with_initial_readings_and_go_on_exactly(tmp_path: Any) -> None:
-    """T counts them, so there are more layers; a run that stopped draws them alike."""
-    initial = [([float(x)], wave([x])) for x in np.linspace(0.0, 1.0, 20)]
-    words: dict[str, Any] = {"corruption": "layers", "seed": 3, "initial": initial}
-    whole = ub.maximize(Scripted(), BOX, 10, **words)
-    assert isinstance(whole.engine.algorithm(), ub.LayeredGPUCB)
-    assert whole.engine.algorithm().T == 30
-    assert whole.engine.algorithm().n_layers == 5
-    drawn = [Seed.of(3).choose(t, layer_probabilities(30)) for t in range(1, 31)]
-    learned = [reading.learner for reading in whole.engine.algorithm().readings]
-    assert all(label in (None, want) for label, want in zip(learned, drawn, strict=True))
-    assert any(label not in (None, "layer-1") for label in learned[:20])
-    file = tmp_path / "run.json"
-    stop = [lambda result, trial: trial.number == 24]
-    ub.maximize(Scripted(), BOX, 10, file=file, callbacks=stop, **words)
-    resumed = ub.maximize(Scripted(first=5), BOX, 10, file=file, corruption="layers")
-    assert_same_run(whole, resumed)
-
-
 # --- caution -------------------------------------------------------------------------------------
 
 
@@ -451,8 +404,7 @@ def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> Non
         {},
         {"corruption": 0},
         {"corruption": "unknown"},
-        {"corruption": "layers"},
-        {"known_or_zero": 1.0},
+        {"lies": 3},
     ]
     runs = [ub.maximize(Scripted(), BOX, 10, seed=0, **each) for each in words]
     for run in runs[1:]:

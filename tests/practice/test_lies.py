@@ -11,7 +11,6 @@ import pytest
 
 import unbribable as ub
 from games import is_too_often, random_function
-from practice.run_files import held, write_whole
 from practice.scripted import (
     ASSUMED,
     BOX,
@@ -19,7 +18,6 @@ from practice.scripted import (
     Scripted,
     answer_of,
     assert_refused,
-    assert_same_run,
     flagged,
     wave,
 )
@@ -37,7 +35,7 @@ GIVEN: dict[str, Any] = {"kernel": KERNEL, "noise_std": 0.1, "B": 2.0}
 
 def test_where_nothing_is_said_of_lies_a_tenth_of_the_readings_may_be() -> None:
     assert Plan(20) == Plan(20, lies=0.1)
-    assert Plan(20, 0.0).lies is Plan(20, known_or_zero=1.0).lies is None
+    assert Plan(20, 0.0).lies is Plan(20, "unknown").lies is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +87,7 @@ def test_any_other_number_of_lies_is_refused(value: Any, error: Any, words: tupl
     assert_refused(lambda: ub.Study(GRID, lies=value), error, words)
 
 
-@pytest.mark.parametrize("other", [{"corruption": 0}, {"corruption": "unknown"}, {"known_or_zero": 2.0}])
+@pytest.mark.parametrize("other", [{"corruption": 0}, {"corruption": "unknown"}])
 def test_one_thing_is_said_of_lies(other: dict[str, Any]) -> None:
     ((name, value),) = other.items()
     words = (f"{name} and lies exclude each other, got {name}={value!r}, lies=0.2",)
@@ -263,18 +261,6 @@ def test_every_door_says_that_more_readings_look_false_than_are_allowed_for(
 
 
 # --- stored --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("words", [{}, {"corruption": 1.5}, {"known_or_zero": 2.0}])
-def test_a_file_from_before_lies_could_be_stated_goes_on(tmp_path: Path, words: Any) -> None:
-    file, whole = tmp_path / "run.json", {"assumptions": ASSUMED, "seed": 3, **words}
-    first = ub.maximize(Scripted(), GRID, 6, file=file, **whole)
-    stored = held(file)
-    assert stored["plan"].pop("lies") == (None if words else 0.1)
-    write_whole(file, stored)
-    assert_same_run(ub.Result.load(file), first)
-    more = ub.maximize(Scripted(first=7), GRID, 10, file=file, **whole)
-    assert len(more.trials) == 10
 
 
 def test_a_file_with_another_number_of_lies_is_another_run(tmp_path: Path) -> None:

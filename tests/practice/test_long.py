@@ -17,8 +17,7 @@ PLANS: dict[str, tuple[Any, dict[str, Any]]] = {
     "fitted": (BOX, {}),
     "fitted, none": (BOX, {"corruption": 0}),
     "fitted, unknown": (BOX, {"corruption": "unknown"}),
-    "fitted, layers": (BOX, {"corruption": "layers"}),
-    "fitted, known or zero": (GRID, {"known_or_zero": 2.0}),
+    "fitted, on a grid": (GRID, {"lies": 3}),
     "given": (BOX, {"corruption": 1.5, "assumptions": ASSUMED}),
 }
 N = 70
@@ -46,7 +45,7 @@ def engine_of(name: str, n: int) -> Engine:
     for t in range(1, n + 1):
         x = rng.random(1) if domain is BOX else GRID.points[rng.integers(len(GRID.points))]
         noise = 0.05 * rng.standard_normal()
-        engine.tell(t, x, wave(x) + noise, engine.drawn(t), "user" if t % 3 == 0 else "algorithm")
+        engine.tell(t, x, wave(x) + noise, chosen_by="user" if t % 3 == 0 else "algorithm")
     return engine
 
 
@@ -64,17 +63,3 @@ def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None
     assert any(instance.is_large for instance in live.algorithm().instances.values())
     asked = [engine.ask(N + 1).u.tolist() for engine in (live, cold)]
     assert asked[0] == asked[1]
-
-
-def test_readings_before_the_fit_are_learned_at_once_and_by_whom_the_draw_says(short: None) -> None:
-    """Each layer holds the rounds that its draw names, whether they were learned at once or later."""
-    engine = engine_of("fitted, layers", N)
-    algorithm = engine.algorithm()
-    assert algorithm is not None
-    assert algorithm.journal.n_at_once == engine._fitted_at >= 20
-    assert [reading.t for reading in algorithm.readings] == list(range(1, N + 1))
-    for reading in algorithm.readings:
-        assert reading.learner in (algorithm.drawn(reading.t), None)
-    held = {label: instance.n_readings for label, instance in algorithm.instances.items()}
-    assert held.pop("all") == N
-    assert sum(held.values()) == sum(reading.learner is not None for reading in algorithm.readings)

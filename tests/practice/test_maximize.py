@@ -18,8 +18,6 @@ from practice.scripted import (
     trials_of,
     wave,
 )
-from unbribable.decision.draws import Seed
-from unbribable.theory.budgets import layer_probabilities
 
 NAN, INF = math.nan, math.inf
 EVERY = pytest.mark.parametrize("words", PLANS.values(), ids=PLANS)
@@ -63,15 +61,6 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
     ladder, run = learner(corruption="unknown")
     assert type(ladder) is ub.LadderGPUCB
     assert "against any adversary, weak or strong" in run.guarantee
-
-    layers, _ = learner(corruption="layers")
-    assert type(layers) is ub.LayeredGPUCB
-    assert layers.T == 8
-
-    either, run = learner(known_or_zero=3.5 * scale)
-    assert type(either) is ub.FastSlowGPUCB
-    assert either.C * run.engine.fit().units.scale == pytest.approx(3.5 * scale, rel=1e-12)
-    assert f"total corruption at most {3.5 * scale:g}" in run.guarantee
 
 
 def test_in_a_fitted_model_a_lie_can_be_what_is_left_of_it_after_cutting() -> None:
@@ -119,7 +108,6 @@ def test_minimising_is_the_mirror_image_of_maximising(words: dict[str, Any]) -> 
     down = ub.maximize(lambda x: -g(x), n_rounds=11, seed=5, direction="minimize", **words)
     assert points_of(up) == points_of(down)
     assert [trial.y for trial in up.trials] == [-trial.y for trial in down.trials if trial.y is not None]
-    assert [trial.instance for trial in up.trials] == [trial.instance for trial in down.trials]
     np.testing.assert_array_equal(up.x, down.x)
     assert (up.lower, up.upper) == (-down.upper, -down.lower)
     assert up.regret_bound == down.regret_bound
@@ -127,7 +115,7 @@ def test_minimising_is_the_mirror_image_of_maximising(words: dict[str, Any]) -> 
     assert up.naive is not None
     assert down.naive is not None
     assert up.naive.number == down.naive.number
-    assert (up.detected, up.refuted) == (down.detected, down.refuted)
+    assert up.refuted == down.refuted
     for one, other in zip(up.suspects, down.suspects, strict=True):
         assert (one.t, one.is_flagged) == (other.t, other.is_flagged)
         assert (one.probability, one.expected_sd) == (other.probability, other.expected_sd)
@@ -196,31 +184,14 @@ def test_the_same_seed_is_the_same_run(words: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["given, none", "given, a number", "given, scout"])
-def test_where_nothing_is_drawn_the_seed_does_not_matter(name: str) -> None:
+def test_where_the_model_is_given_the_seed_does_not_matter(name: str) -> None:
     runs = [ub.maximize(Scripted(), n_rounds=8, seed=seed, **PLANS[name]) for seed in (None, 1)]
     assert trials_of(runs[0]) == trials_of(runs[1])
 
 
-@pytest.mark.parametrize("seed", [3, 4])
-def test_layers_are_drawn_by_seed_and_round(seed: int) -> None:
-    for words in (PLANS["given, layers"], {"domain": GRID, "corruption": "layers"}):
-        run = ub.maximize(Scripted(), n_rounds=12, seed=seed, **words)
-        expected = [Seed.of(seed).choose(t, layer_probabilities(12)) for t in range(1, 13)]
-        assert [trial.instance for trial in run.trials] == expected
-        assert len(set(expected)) > 1
-
-
-def test_slow_is_drawn_by_seed_and_round() -> None:
-    run = ub.maximize(Scripted(), n_rounds=12, seed=3, **PLANS["given, known or zero"])
-    draws = [Seed.of(3).uniform(t) for t in range(1, 13)]
-    assert [trial.instance for trial in run.trials] == ["slow" if u < 0.5 else "fast" for u in draws]
-
-
-def test_without_a_seed_two_runs_draw_differently() -> None:
-    """24 equal draws of a fair coin would be one in 10^7."""
-    runs = [ub.maximize(Scripted(), n_rounds=24, **PLANS["given, known or zero"]) for _ in range(2)]
-    drawn = [[trial.instance for trial in run.trials] for run in runs]
-    assert drawn[0] != drawn[1]
+def test_without_a_seed_two_runs_begin_differently() -> None:
+    runs = [ub.maximize(Scripted(), n_rounds=2, **PLANS["fitted"]) for _ in range(2)]
+    assert points_of(runs[0]) != points_of(runs[1])
 
 
 # --- initial readings ----------------------------------------------------------------------------
@@ -381,29 +352,28 @@ REFUSED: dict[str, Row] = {
     "a word": (
         {"corruption": "10%"},
         ValueError,
-        (
-            "corruption must be a number in the units of f, 'unknown' or 'layers'",
-            "corruption='10%'",
-            "lies=",
-        ),
+        ("corruption must be a number in the units of f, or 'unknown'", "corruption='10%'", "lies="),
     ),
     "a list": (
         {"corruption": [1.0]},
         TypeError,
-        ("corruption must be a real number", "[1.0]", "'unknown' and 'layers' are allowed"),
+        ("corruption must be a real number", "[1.0]", "'unknown' is allowed"),
     ),
     "truth": ({"corruption": True}, TypeError, ("corruption must be a real number", "True")),
-    "zero or zero": ({"known_or_zero": 0.0}, ValueError, ("known_or_zero must be", "> 0", "0.0")),
-    "unknown or zero": ({"known_or_zero": "x"}, TypeError, ("known_or_zero must be a real", "'x'")),
     "both": (
-        {"corruption": 1.0, "known_or_zero": 2.0},
+        {"corruption": 1.0, "lies": 2},
         ValueError,
-        ("exclude each other", "corruption=1.0", "known_or_zero=2.0"),
+        ("exclude each other", "corruption=1.0", "lies=2"),
     ),
     "zero twice": (
-        {"corruption": 0, "known_or_zero": 2.0},
+        {"corruption": 0, "lies": 0},
         ValueError,
-        ("exclude each other", "corruption=0", "known_or_zero=2.0"),
+        ("exclude each other", "corruption=0", "lies=0"),
+    ),
+    "a setting that draws in secret": (
+        {"known_or_zero": 2.0},
+        TypeError,
+        ("keywords must be among", "['known_or_zero']"),
     ),
     "direction": ({"direction": "up"}, ValueError, ("'maximize', 'minimize'", "direction='up'")),
     "delta": ({"delta": 1.0}, ValueError, ("delta must be", "> 0", "< 1", "1.0")),
@@ -469,7 +439,7 @@ LATE: dict[str, Row] = {
         ValueError,
         ("k(x, x) must be <= 1", "Linear"),
     ),
-    "a cap that layers need": (
+    "a cap that the ladder needs": (
         {
             "corruption": "unknown",
             "n_init": 3,

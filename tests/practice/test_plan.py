@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import unbribable as ub
 from games import law
 from practice.scripted import ASSUMED, assert_refused
-from unbribable.decision.draws import Seed
 from unbribable.decision.units import Units
 from unbribable.model.kernels import Kernel
 from unbribable.practice.plan import Plan, Settings
@@ -26,9 +25,8 @@ PLANS: dict[str, Plan] = {
     "none": Plan(20, 0),
     "a number": Plan(7, 1.5, direction="minimize", explore=None),
     "unknown": Plan(20, "unknown", delta=0.01),
-    "layers": Plan(20, "layers"),
     "open-ended": Plan(),
-    "known or zero": Plan(20, known_or_zero=3.0, n_init=4, explore=0.5),
+    "counted": Plan(20, lies=3, n_init=4, explore=0.5),
     "kept": Plan(20, kernel=ub.Matern(1.5, [0.1, 1 / 3]), noise_std=0.0, B=0.1 + 0.2),
     "given": Plan(20, 2.0, assumptions=ASSUMED),
     "given, scales": Plan(
@@ -123,36 +121,23 @@ def test_what_explore_means_where_nothing_is_said() -> None:
     assert Plan.of(9, {"assumptions": ASSUMED, "explore": 0.5}).explore == 0.5
 
 
-@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
-def test_the_draws_of_a_plan_are_those_of_its_algorithm(plan: Plan) -> None:
-    """One rule says who may be drawn, and which algorithm follows; here in units of 2."""
-    assumed = plan.assumptions or ASSUMED
-    if isinstance(assumed.kernel, ub.Linear):
-        return  # its domain would have to be another one
-    scale = 1.0 if plan.assumptions is not None else 2.0
-    grid = ub.Grid([[0.0, 0.0], [1.0, 0.5]])
-    algorithm = plan.algorithm(grid, assumed, scale, 30, Seed.of(3))
-    draws = plan.draws(n_readings=30, scale=scale)
-    assert draws == algorithm.draws
-    if plan.known_or_zero is not None:
-        assert plan.draws() is None
-        assert plan.drawn(Seed.of(3), 1) is None
-    else:
-        assert plan.drawn(Seed.of(3), 1) in plan.labels
-
-
 Row = tuple[Callable[[], Any], type[Exception], tuple[str, ...]]
 
 REFUSED: dict[str, Row] = {
     "both": (
-        lambda: Plan(9, 1.0, 2.0),
+        lambda: Plan(9, 1.0, lies=2),
         ValueError,
-        ("exclude each other", "corruption=1.0", "known_or_zero=2.0"),
+        ("exclude each other", "corruption=1.0", "lies=2"),
     ),
-    "unknown and known": (
-        lambda: Plan(9, "unknown", 2.0),
+    "unknown and counted": (
+        lambda: Plan(9, "unknown", lies=2),
         ValueError,
-        ("exclude each other", "'unknown'", "known_or_zero=2.0"),
+        ("exclude each other", "'unknown'", "lies=2"),
+    ),
+    "secret draws": (
+        lambda: Plan(9, "layers"),
+        ValueError,
+        ("corruption must be a number in the units of f, or 'unknown'", "corruption='layers'"),
     ),
     "a kernel besides": (
         lambda: Plan(9, assumptions=ASSUMED, kernel=ASSUMED.kernel),

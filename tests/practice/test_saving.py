@@ -1,10 +1,9 @@
-"""maximize(file=...): one run at a time, for its owner's eyes alone, and what a failing disk leaves."""
+"""maximize(file=...): one run at a time, and what a failing disk leaves."""
 
 import errno
 import fcntl
 import os
 import signal
-import stat
 import subprocess
 import sys
 import textwrap
@@ -18,7 +17,7 @@ import unbribable as ub
 from practice.scripted import PLANS, Scripted, assert_refused, assert_same_run, trials_of
 from unbribable.practice import files
 
-WORDS: dict[str, Any] = {**PLANS["given, layers"], "n_rounds": 9, "seed": 4}
+WORDS: dict[str, Any] = {**PLANS["given, unknown"], "n_rounds": 9, "seed": 4}
 IN_USE = ("a file is for one run at a time", "process", "wait until it has ended", "another file")
 
 
@@ -42,7 +41,7 @@ def f(x):
         sys.stdin.read()
     return y
 
-ub.maximize(f, n_rounds=9, seed=4, file=sys.argv[1], **PLANS["given, layers"])
+ub.maximize(f, n_rounds=9, seed=4, file=sys.argv[1], **PLANS["given, unknown"])
 """
 
 
@@ -170,14 +169,13 @@ def test_where_nothing_can_be_locked_the_run_goes_on_with_a_warning(
     assert trials_of(ub.Result.load(file)) == trials_of(run)
 
 
-# --- for its owner alone -------------------------------------------------------------------------
+# --- in which order ------------------------------------------------------------------------------
 
 
-def test_only_its_owner_may_read_a_run_file_also_while_it_is_written(
+def test_the_content_is_on_the_disk_before_the_name_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It holds the seed. What is beside it may be read by nobody else either, and a file of another
-    mode is put right. Each time the content is on the disk before the name is."""
+    """Where a file is written as a whole; steps that are appended reach the disk one by one."""
     file, replace, fsync, seen = tmp_path / "run.json", os.replace, os.fsync, []
 
     def synced(handle: int) -> None:
@@ -187,23 +185,14 @@ def test_only_its_owner_may_read_a_run_file_also_while_it_is_written(
     def look(source: Any, target: Any) -> None:
         seen.append("replace")
         assert Path(target) == file
-        for path in tmp_path.iterdir():
-            mode = stat.S_IMODE(path.stat().st_mode)
-            assert mode == 0o600 or (path == file and mode == 0o644)
         replace(source, target)
-        file.chmod(0o644)
 
     monkeypatch.setattr(os, "fsync", synced)
     monkeypatch.setattr(os, "replace", look)
-    before = os.umask(0)
-    try:
-        run = ub.maximize(Scripted(), file=file, **WORDS)
-        monkeypatch.setattr(os, "replace", replace)
-        run.save(file)
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert seen == ["fsync", "replace", "fsync"] * 18 + ["fsync", "fsync"]  # the content, then the name
+    run = ub.maximize(Scripted(), file=file, **WORDS)
+    assert seen == ["fsync", "replace", "fsync"] + ["fsync"] * 17  # asked and told, nine times
+    run.save(file)
+    assert seen[20:] == ["fsync", "replace", "fsync"]
 
 
 # --- a failing disk ------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ SIZES: dict[str, tuple[dict[str, float], float]] = {
     "norm": ({"B": 1.0}, 1e-200),
     "norm, the smallest": ({"B": 1.0, "noise_std": 0.0}, 5e-324),
     "corruption": ({"corruption": 1e300}, 1e-20),
-    "known or zero": ({"known_or_zero": 1e300}, 1e-20),
 }
 
 

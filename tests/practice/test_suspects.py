@@ -13,14 +13,16 @@ import unbribable as ub
 from contracts.members import algorithms
 from games import random_function
 from unbribable import lab
-from unbribable.doubt.suspect import Suspect
+from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.units import Units
+from unbribable.doubt.hypotheses import Known
+from unbribable.doubt.judge import FLAGGED, Judge, Verdict
+from unbribable.doubt.suspect import Kind, Suspect, in_order
 from unbribable.lab.world.adversaries import RandomLies
 from unbribable.lab.world.objectives import figure_1
-from unbribable.model.checks import Floats
-from unbribable.model.solve import Factor
-from unbribable.practice import predictions
-from unbribable.practice.predictions import FLAG_AT, LeaveOneOut, judged
-from unbribable.practice.suspects import suspects
+from unbribable.model.kernels import Stationary
+from unbribable.practice.suspects import in_a_row
+from unbribable.practice.suspects import suspects as suspects_by
 from unbribable.say.reasons import evidence
 
 X = np.linspace(0.0, 1.0, 101)[:, None]
@@ -47,6 +49,24 @@ def told(
     return algorithm
 
 
+def unsuspecting(algorithm: Algorithm) -> tuple[Suspect, ...]:
+    """What is said where no reading looks like a lie."""
+    n = len(algorithm.readings)
+    verdict = Verdict(np.zeros(n), np.zeros(n), np.ones(n), np.zeros(n, dtype=bool))
+    return suspects_by(algorithm.readings, verdict, algorithm, Units())
+
+
+def suspects(algorithm: Algorithm) -> tuple[Suspect, ...]:
+    """What a study of these readings would say that was given what the algorithm assumes."""
+    assumed, readings = algorithm.assumptions, algorithm.readings
+    center = None if isinstance(assumed.kernel, Stationary) else 0.0
+    judge = Judge(Known(assumed.kernel, assumed.noise_std, center), len(readings))
+    rounds = np.array([reading.t for reading in readings])
+    y = np.array([reading.y for reading in readings])
+    judge.learn(np.array([reading.u for reading in readings]), y, rounds)
+    return suspects_by(readings, judge.verdict(), algorithm, Units())
+
+
 def honest(indices: Any, seed: int) -> np.ndarray:
     return F[indices] + NOISE * np.random.default_rng(seed).standard_normal(len(indices))
 
@@ -67,72 +87,6 @@ def game(make: Callable[..., Any], seed: int, T: int = 100, C: float = 6.0) -> t
         return algorithm, lab.simulate(algorithm, world, T, seed).columns["c"]
 
 
-# --- the prediction without a reading ----------------------------------------------------------------
-
-
-def left_out(K: Any, group: Any, y: Any, noise_var: Any, weights: Any, i: int) -> tuple[float, float]:
-    """The textbook posterior of reading i after all others, one row a reading."""
-    others = np.arange(len(y)) != i
-    rows = group[others]
-    system = K[np.ix_(rows, rows)] + np.diag((noise_var / weights)[others])
-    pull = np.linalg.solve(system, K[rows, group[i]])
-    var = K[group[i], group[i]] - pull @ K[rows, group[i]] + noise_var[i]
-    return float(pull @ y[others]), math.sqrt(var)
-
-
-@pytest.mark.parametrize("weighting", ["ones", "moderate", "tiny", "nearly ones"])
-def test_the_closed_form_is_the_refit_without_that_reading(weighting: str) -> None:
-    """With repeats, lone points, a noise for each reading, and any weights of the others."""
-    rng = np.random.default_rng(7)
-    points = rng.random((9, 2))
-    K = 1.7 * ub.Matern(2.5, 0.4)(points, points)
-    group = np.concatenate([np.arange(9), rng.integers(0, 6, 14)])
-    y = rng.standard_normal(len(group))
-    noise_var = rng.choice([0.01, 0.04], len(group))
-    weights = {
-        "ones": np.ones(len(y)),
-        "moderate": 10.0 ** -rng.uniform(0.0, 3.0, len(y)),
-        "tiny": np.where(rng.random(len(y)) < 0.4, 1e-9, 1.0),
-        "nearly ones": 1.0 - 1e-8 * rng.random(len(y)),
-    }[weighting]
-    expected, sd = LeaveOneOut(K, group, y, noise_var)(weights)
-    for i in range(len(y)):
-        mean, spread = left_out(K, group, y, noise_var, weights, i)
-        assert expected[i] == pytest.approx(mean, abs=1e-7)
-        assert sd[i] == pytest.approx(spread, rel=1e-7)
-
-
-def test_scores_of_honest_readings_without_reweighting_are_standard_normal() -> None:
-    rng = np.random.default_rng(0)
-    K = KERNEL(X, X)
-    f = np.linalg.cholesky(K + 1e-10 * np.eye(101)) @ rng.standard_normal((101, 100))
-    group = rng.integers(0, 101, 80)
-    points, group = np.unique(group, return_inverse=True)
-    z = []
-    for column in f[points].T:
-        y = column[group] + NOISE * rng.standard_normal(80)
-        expected, sd = LeaveOneOut(K[np.ix_(points, points)], group, y, np.full(80, NOISE**2))(
-            np.ones(80)
-        )
-        z.append((y - expected) / sd)
-    assert np.std(z) == pytest.approx(1.0, abs=0.03)
-
-
-def test_a_lie_hardly_moves_the_robust_prediction_of_its_neighbours() -> None:
-    indices = np.arange(0, 101, 3)
-    y = honest(indices, 1)
-    points = KERNEL(X[indices], X[indices])
-    group, noise_var = np.arange(len(y)), np.full(len(y), NOISE**2)
-    lied = y.copy()
-    lied[12] += 20 * NOISE
-    clean = judged(LeaveOneOut(points, group, y, noise_var), group).expected
-    model = LeaveOneOut(points, group, lied, noise_var)
-    plain, robust = model(np.ones(len(y)))[0], judged(model, group).expected
-    around = [10, 11, 13, 14]
-    assert np.abs(plain - clean)[around].max() > 4 * NOISE
-    assert np.abs(robust - clean)[around].max() < NOISE
-
-
 # --- planted lies ------------------------------------------------------------------------------------
 
 
@@ -146,8 +100,7 @@ def test_a_lie_at_a_repeated_point_ranks_first_and_the_words_count_the_repeats()
     assert not any(suspect.is_flagged for suspect in rest)
     off = np.median(y[indices == 40][:-1]) - y[-1]
     assert evidence(first)[0] == f"{off:.3g} below the median of 3 other readings of the same point"
-    assert first.residual == first.y - first.expected
-    assert first.score == pytest.approx(abs(first.residual) / first.sd)
+    assert first.probability >= FLAGGED
 
 
 def test_one_other_reading_of_the_point_is_named_as_such() -> None:
@@ -163,14 +116,13 @@ def test_a_lie_between_neighbours_is_found_by_what_they_predict() -> None:
     indices = np.arange(0, 101, 3)
     y = honest(indices, 4)
     y[17] += 8 * NOISE
-    algorithm = told(indices, y)
-    assert flagged(suspects(algorithm)) == {18}
-    (only,) = suspects(algorithm, flagged_only=True)
+    only, *rest = suspects(told(indices, y))
+    assert only.t == 18
+    assert not any(suspect.is_flagged for suspect in rest)
     (words,) = evidence(only)
-    assert words.startswith(
-        f"{only.score:.3g} standard deviations above what the other readings predict"
-    )
-    assert words.endswith(f"({only.expected:.3g} +- {only.sd:.3g})")
+    far = (only.y - only.expected) / only.expected_sd
+    assert words.startswith(f"{far:.3g} standard deviations above what the other readings predict")
+    assert words.endswith(f"({only.expected:.3g} +- {only.expected_sd:.3g})")
 
 
 @pytest.mark.parametrize("where", [(16, 17), (16, 18)], ids=["side by side", "one between"])
@@ -179,10 +131,10 @@ def test_two_lies_that_support_each_other_are_both_found(where: tuple[int, int])
     indices = np.arange(0, 101, 2)
     y = honest(indices, 5)
     y[list(where)] += 14 * NOISE
-    model = LeaveOneOut(KERNEL(X[indices], X[indices]), np.arange(len(y)), y, np.full(len(y), NOISE**2))
-    expected, sd = model(np.ones(len(y)))
-    swamped = np.abs(y - expected) / sd >= FLAG_AT
-    assert swamped.sum() > 2  # without re-weighting, honest ones would be flagged
+    K = KERNEL(X[indices], X[indices]) + NOISE**2 * np.eye(len(y))
+    inverse = np.linalg.inv(K)
+    swamped = np.abs(inverse @ y) / np.sqrt(np.diag(inverse)) >= 3.5
+    assert swamped.sum() > 2  # where all others are believed, honest ones look false
     assert flagged(suspects(told(indices, y))) == {k + 1 for k in where}
 
 
@@ -195,7 +147,7 @@ def test_two_lies_among_five_readings_of_one_point_are_both_found() -> None:
 
 def test_a_reading_far_from_all_others_is_not_called_a_lie() -> None:
     """Nothing is known there; a value that f may take is no evidence."""
-    indices = np.array([*range(0, 40, 4), 90])
+    indices = np.array([*range(0, 72, 4), 95])
     y = honest(indices, 7)
     y[-1] += 8 * NOISE
     assert flagged(suspects(told(indices, y))) == set()
@@ -204,10 +156,11 @@ def test_a_reading_far_from_all_others_is_not_called_a_lie() -> None:
 # --- honest readings ---------------------------------------------------------------------------------
 
 
-def test_honest_readings_are_seldom_flagged_and_have_no_evidence() -> None:
-    """At most 1 of 200, over functions, designs with repeats, and noises."""
+@pytest.mark.parametrize(("n_tables", "n"), [(5, 40), pytest.param(20, 100, marks=pytest.mark.long)])
+def test_honest_readings_are_seldom_flagged_and_have_no_evidence(n_tables: int, n: int) -> None:
+    """At most 1 of 200, over functions, and designs with repeats."""
     n_flags = n_readings = 0
-    for seed in range(20):
+    for seed in range(n_tables):
         rng = np.random.default_rng(seed)
         f = random_function(KERNEL, X, rng, B=float(rng.uniform(1.0, 5.0)))
         assumed = ub.Assumptions(
@@ -217,8 +170,8 @@ def test_honest_readings_are_seldom_flagged_and_have_no_evidence() -> None:
             noise_std=NOISE,
             lam=float(rng.choice([0.0025, 1.0])),
         )
-        indices = rng.integers(0, 101, 100)
-        found = suspects(told(indices, f[indices] + NOISE * rng.standard_normal(100), assumed=assumed))
+        indices = rng.integers(0, 101, n)
+        found = suspects(told(indices, f[indices] + NOISE * rng.standard_normal(n), assumed=assumed))
         assert all(bool(suspect.reasons) == suspect.is_flagged for suspect in found)
         n_flags += len(flagged(found))
         n_readings += len(found)
@@ -234,21 +187,10 @@ def test_readings_without_noise_are_not_flagged_and_a_small_lie_is() -> None:
     assert flagged(suspects(told(indices, y, assumed=assumed))) == {21}
 
 
-def test_a_reading_known_to_be_noisy_is_given_its_noise() -> None:
-    """The same deviation counts for little if the reading was announced as a bad one."""
-    indices = np.arange(0, 101, 3)
-    y = honest(indices, 8)
-    y[10] += 8 * NOISE
-    y[20] += 8 * NOISE
-    algorithm = ub.GPUCB(DOMAIN, ASSUMED)
-    for k, (i, value) in enumerate(zip(indices, y, strict=True)):
-        algorithm.tell(x=X[i], y=float(value), noise_std=6 * NOISE if k == 10 else None)
-    assert flagged(suspects(algorithm)) == {21}
-
-
 # --- in a game ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @ALL
 def test_random_lies_are_found_in_every_algorithm(make: Callable[..., Any]) -> None:
     """Lies of six standard deviations or more: most are found, and hardly anything else is."""
@@ -279,48 +221,72 @@ def test_looking_changes_nothing(make: Callable[..., Any]) -> None:
     assert [suspect.to_dict() for suspect in first] == [suspect.to_dict() for suspect in second]
 
 
+def _stands_alone(suspect: Suspect) -> bool:
+    """Whether it is not one of several that have something in common."""
+    return not {reason.kind for reason in suspect.reasons} & {Kind.EQUAL, Kind.BURST, Kind.DRIFT}
+
+
 @ALL
-def test_every_reading_is_there_once_with_its_point_and_its_instance(make: Callable[..., Any]) -> None:
+def test_every_reading_is_there_once_with_its_point(make: Callable[..., Any]) -> None:
     algorithm, _ = game(make, 1, T=60)
     found = suspects(algorithm)
     by_id = {reading.t: reading for reading in algorithm.readings}
     assert sorted(suspect.t for suspect in found) == sorted(by_id)
     for suspect in found:
         reading = by_id[suspect.t]
-        assert (suspect.y, suspect.instance) == (reading.y, reading.learner)
+        assert suspect.y == reading.y
+        assert 0.0 <= suspect.probability <= 1.0
+        assert suspect.is_flagged == (suspect.is_certain or suspect.probability >= FLAGGED)
         np.testing.assert_array_equal(suspect.x, reading.u)
-    short = [suspect.t for suspect in suspects(algorithm, flagged_only=True)]
-    assert short == [suspect.t for suspect in found if suspect.is_flagged]
-    ranks = [(not suspect.is_certain, not suspect.is_flagged, -suspect.score) for suspect in found]
+    assert found == tuple(in_order(found))
+    alone = [suspect for suspect in found if suspect.is_flagged <= _stands_alone(suspect)]
+    ranks = [(not each.is_certain, not each.is_flagged, -each.probability) for each in alone]
     assert ranks == sorted(ranks)
 
 
-def test_the_ranking_does_not_depend_on_the_order_of_telling() -> None:
-    rng = np.random.default_rng(9)
-    indices = rng.integers(0, 101, 60)
+def test_of_equally_probable_ones_the_first_is_the_one_that_is_off_by_most() -> None:
+    indices = np.arange(0, 101, 3)
     y = honest(indices, 9)
-    y[[5, 30]] += 0.6
-    shuffled = rng.permutation(60)
-    one, other = (suspects(told(indices[p], y[p])) for p in (np.arange(60), shuffled))
-    for a, b in zip(one, other, strict=True):
-        assert (a.x.tolist(), a.y, a.expected, a.sd, a.score) == (
-            b.x.tolist(), b.y, b.expected, b.sd, b.score,
-        )  # fmt: skip
-        assert evidence(a) == evidence(b)
+    y[[5, 20, 30]] += [0.6, -1.2, 0.9]
+    assert [suspect.t for suspect in suspects(told(indices, y))[:3]] == [21, 31, 6]
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_flagged_readings_in_a_row_that_are_off_to_one_side_are_named_together(grows: bool) -> None:
+    """In whatever order they were told: their rounds are consecutive."""
+    indices = np.random.default_rng(1).permutation(np.arange(0, 101, 3))
+    y = honest(indices, 11)
+    y[12:16] += np.linspace(0.5, 1.4, 4) if grows else 0.9
+    found = [suspect for suspect in suspects(told(indices, y)) if suspect.is_flagged]
+    assert [suspect.t for suspect in found] != []
+    assert {suspect.t for suspect in found} == {13, 14, 15, 16}
+    for suspect in found:
+        (reason,) = [each for each in suspect.reasons if each.kind in (Kind.BURST, Kind.DRIFT)]
+        assert reason.rounds == (13, 14, 15, 16)
+        assert reason.off == suspect.y - suspect.expected > 0.0
+        assert (reason.kind is Kind.DRIFT) == grows
+
+
+def test_a_row_has_three_readings_on_one_side_at_least() -> None:
+    rounds = np.array([5, 1, 2, 3, 4, 9, 8, 7])
+    rows = in_a_row(rounds, np.array([0.0, -1.0, 1.0, 1.0, 1.0, -1.0, -1.0, 0.0]))
+    assert [rounds[row].tolist() for row in rows] == [[2, 3, 4]]
+    assert in_a_row(rounds, np.zeros(8)) == ()
 
 
 # --- certainty ---------------------------------------------------------------------------------------
 
 
 @ALL
-def test_what_is_certain_is_flagged_and_was_a_lie(make: Callable[..., Any]) -> None:
+def test_what_is_certain_is_flagged_whatever_it_looks_like(make: Callable[..., Any]) -> None:
     n_certain = 0
     for seed in range(3):
         algorithm, lies = game(make, seed, C=5.0)
-        for suspect in suspects(algorithm):
+        for suspect in unsuspecting(algorithm):
+            assert suspect.is_flagged == suspect.is_certain
             if suspect.is_certain:
                 n_certain += 1
-                assert suspect.is_flagged
+                assert suspect.probability == 1.0
                 assert any("outside" in words for words in evidence(suspect))
                 assert lies[suspect.t - 1] != 0.0
     if make is MAKERS["robust"]:
@@ -329,16 +295,15 @@ def test_what_is_certain_is_flagged_and_was_a_lie(make: Callable[..., Any]) -> N
 
 @pytest.mark.parametrize("name", ["robust", "fast-slow", "layered"])
 def test_a_value_that_f_cannot_have_is_certain(name: str) -> None:
-    """Even far from all other readings, where the score says nothing."""
+    """Even far from all other readings."""
     assumed = ub.Assumptions(KERNEL, B=2.0, B0=B0, noise_std=NOISE, lam=0.01, c_max=4.0 * B0)
     indices = np.array([*range(0, 40, 4), 90])
     y = honest(indices, 10)
     y[-1] = 1.5 * B0
     first, *rest = suspects(told(indices, y, MAKERS[name], assumed))
     assert (first.t, first.is_certain, first.is_flagged) == (len(y), True, True)
-    assert first.score < FLAG_AT
-    (words,) = evidence(first)
-    assert f"{B0:.3g}] by {y[-1] - B0:.3g}" in words
+    assert first.probability == 1.0
+    assert f"{B0:.3g}] by {y[-1] - B0:.3g}" in evidence(first)[0]
     assert not any(suspect.is_certain for suspect in rest)
 
 
@@ -375,18 +340,9 @@ def test_nothing_is_certain_without_a_guarantee_that_allows_for_lies() -> None:
 # --- corners -----------------------------------------------------------------------------------------
 
 
-@ALL
-def test_no_readings_no_suspects(make: Callable[..., Any]) -> None:
-    algorithm = make(DOMAIN, ASSUMED)
-    assert suspects(algorithm) == ()
-    algorithm.ask()
-    assert suspects(algorithm) == ()
-
-
-def test_a_single_reading_is_compared_with_the_prior() -> None:
+def test_a_single_reading_is_compared_with_the_prior_and_not_flagged() -> None:
     (only,) = suspects(told([30], [0.5 * B0]))
-    assert only.expected == pytest.approx(0.0, abs=1e-12)
-    assert only.sd == pytest.approx(math.hypot(B0, NOISE))
+    assert only.expected_sd > NOISE
     assert not only.is_flagged
 
 
@@ -395,7 +351,7 @@ def test_all_readings_at_one_point() -> None:
     found = suspects(told([30] * 5, y))
     assert flagged(found) == {5}
     assert "median of 4 other readings" in evidence(found[0])[0]
-    assert found[0].expected == pytest.approx(np.mean(y[:4]), abs=1e-3)
+    assert found[0].expected == pytest.approx(np.mean(y[:4]), abs=0.5 * NOISE)
 
 
 def test_a_point_where_the_kernel_vanishes_is_judged_by_the_noise_alone() -> None:
@@ -422,27 +378,3 @@ def test_a_suspect_is_plain_data() -> None:
     assert words[0]["reasons"][0]["rounds"] == [1, 2]
     assert words[0]["x"] == found[0].x.tolist()
     assert set(words[0]) == set(Suspect.__dataclass_fields__)
-
-
-def test_of_many_points_one_large_system_is_factored_and_after_it_only_small_ones(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The cost is that of one inverse: later factors are as large as the number of doubted readings."""
-    sizes: list[int] = []
-
-    def counted(matrix: Floats) -> Factor:
-        sizes.append(len(matrix))
-        return Factor(matrix)
-
-    monkeypatch.setattr(predictions, "Factor", counted)
-    rng, n = np.random.default_rng(12), 600
-    points, rounds = rng.random((n, 2)), np.arange(n)
-    y = np.sin(6 * points[:, 0]) + NOISE * rng.standard_normal(n)
-    lies = rng.choice(n, 12, replace=False)
-    y[lies] += 0.6
-    K = ub.SquaredExponential(0.2)(points, points)
-    verdict = judged(LeaveOneOut(K, rounds, y, np.full(n, NOISE**2)), rounds)
-    assert set(np.flatnonzero(verdict.is_flagged)) >= set(lies)
-    assert sizes[0] == n
-    assert max(sizes[1:]) <= n // 10
-    assert len(sizes) <= 30

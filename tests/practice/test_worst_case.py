@@ -13,7 +13,7 @@ import unbribable as ub
 from practice.scripted import ASSUMED, BOX, wave
 from printed import assert_short, unwrapped
 from unbribable.decision.recommend import Recommendation
-from unbribable.practice.estimate import _clearly_worse
+from unbribable.practice.advice import _clearly_worse
 from unbribable.practice.figures.run import run_of
 from unbribable.practice.figures.worst_case import WorstCase, plot_worst_case, worst_case
 

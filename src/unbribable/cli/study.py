@@ -5,7 +5,6 @@ import shlex
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,11 +31,6 @@ app = typer.Typer(
 
 Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Storage = Annotated[str, option(f"Database: {FORMS}.", envvar="UNBRIBABLE_STORAGE")]
-Seed = Annotated[
-    int | None,
-    option("Seed of the secret draws, if the study does not hold it.", envvar="UNBRIBABLE_SEED", min=0),
-]
-SeedFile = Annotated[Path | None, option("A file with the seed: other users can see arguments.")]
 DEFAULT = "sqlite:///unbribable.db"
 
 
@@ -44,15 +38,9 @@ def step(name: str, command: Callable[..., Answer], **settings: Any) -> Callable
     """A command on a study that exists: opens it, with its sampler, and closes it again."""
     called = name
 
-    def opened(
-        name: Name,
-        storage: Storage = DEFAULT,
-        seed: Seed = None,
-        seed_file: SeedFile = None,
-        **words: Any,
-    ) -> Answer:
+    def opened(name: Name, storage: Storage = DEFAULT, **words: Any) -> Answer:
         with database(storage) as db:
-            return command(*open_study(name, db, _secret(seed, seed_file)), **words)
+            return command(*open_study(name, db), **words)
 
     whole = door(extended(opened, command, n_taken=2))
     return app.command(called, context_settings=settings)(whole)
@@ -65,15 +53,10 @@ def create(
     param: Annotated[list[str], option(f"{RULE}; repeat for each parameter.")],
     trials: Annotated[int, option("Trials intended.", min=1)] = 100,
     direction: Annotated[str, option("maximize or minimize.")] = "maximize",
-    corruption: Annotated[
-        str | None, option("The most that all lies add up to, or unknown (or layers).")
-    ] = None,
-    known_or_zero: Annotated[float | None, option("Instead: either no lies, or at most this.")] = None,
+    corruption: Annotated[str | None, option("The most that all lies add up to, or unknown.")] = None,
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
-    seed: Seed = None,
-    seed_file: SeedFile = None,
-    reveal: Annotated[str, option("after: keep seed and draws out of the database.")] = "before",
+    seed: Annotated[int | None, option("Seed of the initial design.", min=0)] = None,
     storage: Storage = DEFAULT,
 ) -> Answer:
     """Create a study.
@@ -91,11 +74,9 @@ def create(
         sampler = UnbribableSampler(
             n_trials=trials,
             corruption=_amount(corruption),
-            known_or_zero=known_or_zero,
             lies=number_or_share(lies),
             noise_std=noise_std,
-            seed=_secret(seed, seed_file),
-            reveal=reveal,
+            seed=seed,
             search_space=parameters(param),
         )
         if direction not in ("maximize", "minimize"):
@@ -245,30 +226,16 @@ def recommend(
     return Answer({**best.to_dict(), "price": price.to_dict()}, "\n".join(lines))
 
 
-def _secret(seed: int | None, file: Path | None) -> int | None:
-    """The seed: given, or in a file."""
-    if file is None:
-        return seed
-    if seed is not None:
-        raise ValueError("seed and seed-file exclude each other (UNBRIBABLE_SEED is a seed), got both")
-    text = file.read_text(encoding="utf-8").strip()
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"seed-file must hold one whole number >= 0, got another text in {file}")
-    return int(text)
-
-
 def _amount(corruption: str | None) -> float | str | None:
-    if corruption in (None, "unknown", "layers"):
+    if corruption in (None, "unknown"):
         return corruption
     try:
         return float(corruption)
     except ValueError:
-        raise ValueError(
-            f"corruption must be a number, 'unknown' or 'layers', got {corruption!r}"
-        ) from None
+        raise ValueError(f"corruption must be a number or 'unknown', got {corruption!r}") from None
 
 
-def open_study(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Study, UnbribableSampler]":
+def open_study(name: str, storage: "RDBStorage") -> "tuple[Study, UnbribableSampler]":
     """The study and the sampler it was created with."""
     import optuna
 
@@ -280,7 +247,7 @@ def open_study(name: str, storage: "RDBStorage", seed: int | None) -> "tuple[Stu
         known, where = optuna.get_all_study_names(storage=storage), shown(storage.url)
         there = f"one of {known} in {where}" if known else f"created first, there is none in {where}"
         raise ValueError(f"study must be {there}, got {name!r}") from None
-    sampler = UnbribableSampler.from_study(study, seed=seed)
+    sampler = UnbribableSampler.from_study(study)
     study.sampler = sampler
     return study, sampler
 

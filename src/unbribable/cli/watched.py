@@ -80,8 +80,8 @@ class StudiesInDatabase(Source):
         with self._lock:
             key = self._key(name)
             if name not in self._open or self._open[name].key != key:
-                study, adviser = open_study(name, self._storage, None)
-                _, reader = open_study(name, self._storage, None)
+                study, adviser = open_study(name, self._storage)
+                _, reader = open_study(name, self._storage)
                 self._open[name] = _Opened(key, study, reader, adviser)
             return self._open[name]
 

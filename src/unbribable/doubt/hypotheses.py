@@ -249,14 +249,15 @@ class Hypotheses:
         rank = rng.permuted(np.tile(np.arange(n), (n_chains, 1)), axis=1)
         draws = rng.random((n_chains, n))
         self._solve()
-        _, _, noise2, mean = self.parts()
+        _, scale2, noise2, mean = self.parts()
+        least = noise2[:, None] * data.noise2 + _JITTER * scale2[:, None]
         inverse, off = self._inverse, data.y - mean[:, None]
         read = (1.0 - z) * off
         dual = np.einsum("pij,pj->pi", inverse, read)
         start, chains = np.zeros(n_chains, dtype=np.intp), np.arange(n_chains)
         has_flipped = np.zeros(n_chains, dtype=bool)
         while True:
-            honest = self._alone(off, read, dual, noise2)
+            honest = self._alone(off, read, dual, least)
             chance = self._chances(honest)
             flips = ((draws < chance) != (z > 0.5)) & ~data.is_certain & (rank >= start[:, None])
             place = np.where(flips, rank, n)
@@ -284,15 +285,18 @@ class Hypotheses:
         if len(k):
             self._density[k] = self._log_density(self.theta[k], z[k])
 
-    def _without(self, off: Floats, read: Floats, dual: Floats, noise2: Floats) -> tuple[Floats, Floats]:
-        """By how much each reading misses what all others say, and the variance of that, (P, n) each."""
+    def _without(self, off: Floats, read: Floats, dual: Floats, least: Floats) -> tuple[Floats, Floats]:
+        """By how much each reading misses what all others say, and the variance of that, (P, n) each.
+
+        The variance is at least that of the reading's own noise, (P, n): rounding may not take it below.
+        """
         own = np.diagonal(self._inverse, axis1=1, axis2=2)
-        var = np.maximum(1.0 / own - BIG * self.z, noise2[:, None] * self.data.noise2)
+        var = np.maximum(1.0 / own - BIG * self.z, least)
         return off - read + dual / own, var
 
-    def _alone(self, off: Floats, read: Floats, dual: Floats, noise2: Floats) -> Floats:
+    def _alone(self, off: Floats, read: Floats, dual: Floats, least: Floats) -> Floats:
         """The log density of each reading given the others, if it is honest, (P, n)."""
-        error, var = self._without(off, read, dual, noise2)
+        error, var = self._without(off, read, dual, least)
         alone: Floats = -0.5 * (error * error / var + np.log(var)) - _HALF_LOG_2PI
         return alone
 
@@ -309,11 +313,12 @@ class Hypotheses:
     def predicted(self) -> tuple[Floats, Floats]:
         """What all other readings say of each, and the variance of it around that, (P, n) each."""
         self._solve()
-        _, _, noise2, mean = self.parts()
+        _, scale2, noise2, mean = self.parts()
+        least = noise2[:, None] * self.data.noise2 + _JITTER * scale2[:, None]
         off = self.data.y - mean[:, None]
         read = (1.0 - self.z) * off
         dual = np.einsum("pij,pj->pi", self._inverse, read)
-        error, var = self._without(off, read, dual, noise2)
+        error, var = self._without(off, read, dual, least)
         return self.data.y - error, var
 
     def elsewhere(self, places: Ints) -> tuple[Floats, Floats]:
@@ -378,6 +383,7 @@ class Hypotheses:
         weights = np.exp(value - value.max())
         kept = rng.choice(len(weights), len(weights), p=weights / weights.sum())
         self.theta, self.z = self.theta[kept], self.z[kept]
+        self.chance = self.chance[kept]
         self._step, self._density = self._step[kept], self._density[kept]
         self._inverse, self._is_stale = self._inverse[kept], self._is_stale[kept]
 
@@ -470,7 +476,7 @@ class Belief:
         mean = np.einsum("pkn,pn->pk", values, self._dual) + self._mean[:, None]
         prior = self._scale2[:, None] * (1.0 if self._kernel is None else self._kernel.diag(X))
         var = prior - np.einsum("pkn,pkn->pk", values @ self._inverse, values)
-        return mean, np.maximum(var, 1e-12)
+        return mean, np.maximum(var, 0.0)
 
     def at(self, X: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of f at X, (k, d), of all hypotheses together: robust units."""
@@ -505,4 +511,4 @@ class Belief:
 def mixed(mean: Floats, var: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of equal shares of Gaussians, (P, k) each: (k,) each."""
     middle = mean.mean(axis=0)
-    return middle, np.sqrt(np.maximum(var.mean(axis=0) + ((mean - middle) ** 2).mean(axis=0), 1e-12))
+    return middle, np.sqrt(var.mean(axis=0) + ((mean - middle) ** 2).mean(axis=0))

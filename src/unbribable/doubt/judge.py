@@ -24,9 +24,6 @@ N_WHOLE = 256
 N_START, N_SWEEPS = 60, 6
 """Sweeps after the first states were drawn, and after each further reading."""
 
-N_BETWEEN = 5
-"""Readings after which the chains compete again."""
-
 _COMPETE = (15, 30, 45)
 _KEY = 18
 """Of the random streams: with the number of readings they make all that is drawn a function of these."""
@@ -73,6 +70,9 @@ class Judge:
     Args:
         known: What the user said of f and the noise.
         n_first: Readings from which there is a judgement; those of a table are judged together.
+
+    Attributes:
+        n_first: The same, at least 1.
     """
 
     def __init__(self, known: Known, n_first: int) -> None:
@@ -87,14 +87,13 @@ class Judge:
         """Judge these readings: the ones told before, and further ones after them.
 
         Args:
-            U: Points in the unit cube, (n, d).
+            U: Points in the unit cube, (n, d), n >= n_first.
             y: Their readings, (n,).
             rounds: The round of each, (n,).
         """
-        last = len(y)
-        if self._state is not None and self._state[0] == last:
+        if self._state is not None and self._state[0] == len(y):
             return
-        stop = last_stop(last, self.n_first)
+        stop = last_stop(len(y), self.n_first)
         start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
         for n in range(max(start, self._n + 1), stop + 1):
             self._follow(U[:n], y[:n], rounds[:n])
@@ -169,8 +168,6 @@ class Judge:
                 chains.sweep(rng)
         else:
             chains = self._chains.continued(data)
-            if n % N_BETWEEN == 0:
-                chains.compete(rng)
             for _ in range(N_SWEEPS):
                 chains.sweep(rng)
         self._chains, self._heard, self._n = chains, heard, n  # last: an interrupt leaves all as it was

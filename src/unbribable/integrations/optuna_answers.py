@@ -25,10 +25,6 @@ from unbribable.say.reasons import evidence
 if TYPE_CHECKING:
     from unbribable.integrations.optuna_sampler import UnbribableSampler
 
-READERS = (
-    "Whoever can read the storage while a trial runs knows its draw, and is a strong adversary, against "
-    "whom this does not hold"
-)
 CONSTRAINED = (
     "The point is that of a trial whose constraints are met, as told: that is not guaranteed, and the "
     "points compared with it need not meet them."
@@ -63,13 +59,13 @@ def as_result(engine: Engine, space: named.Space) -> Result:
         x = own.x_of(u)
         is_row = t in own.rows
         found[t] = Trial(
-            t, x, space.shown(x), None, None,
+            t, x, space.shown(x), None,
             error="no value", because_of_value=own.lost[t], is_row=is_row,
         )  # fmt: skip
     for each in own.told:
         x, is_given = own.x_of(each.u), each.chosen_by == "user"
         is_row = each.t in own.rows
-        found[each.t] = Trial(each.t, x, space.shown(x), each.y, each.drawn, is_given, is_row=is_row)
+        found[each.t] = Trial(each.t, x, space.shown(x), each.y, is_given, is_row=is_row)
     return Result(space, own, [found[t] for t in sorted(found)])
 
 
@@ -90,7 +86,6 @@ def conditional(
 
 def in_words(
     best: Recommendation,
-    seen: str | None,
     others: Mapping[str, Any],
     infinite: Sequence[FrozenTrial],
     *,
@@ -100,7 +95,6 @@ def in_words(
 
     Args:
         best: What is recommended.
-        seen: Why those who read the storage know the draws; None if they do not.
         others: Its conditional parameters.
         infinite: The complete trials whose values are infinite or too large to be learned.
         is_constrained: Whether trials have constraints.
@@ -111,8 +105,6 @@ def in_words(
     if infinite:
         which = TRIALS.several([trial.number + 1 for trial in infinite], N_INFINITE)
         parts.append(f"{which[0].upper()}{which[1:]} returned {INFINITE}")
-    if best.regret_bound is not None and best.threat == "weak" and seen is not None:
-        parts.append(f"{READERS} ({seen}).")
     return " ".join(parts)
 
 

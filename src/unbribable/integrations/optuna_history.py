@@ -11,13 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.proposal import Query
 from unbribable.integrations.optuna_space import Space, not_single
-from unbribable.integrations.optuna_terms import (
-    BEFORE,
-    TRIAL_KEY,
-    Terms,
-    constraints_of,
-    value_of,
-)
+from unbribable.integrations.optuna_terms import TRIAL_KEY, Terms, constraints_of, value_of
 from unbribable.model.checks import LARGEST_READING, Floats
 from unbribable.practice.engine import Engine
 
@@ -181,24 +175,14 @@ class History:
         self._engines = [*others, (space, engine)][-N_ENGINES:]
         return engine
 
-    def ask(self, number: int, space: Space) -> tuple[dict[str, Any], str | None]:
-        """Parameters for a trial, and the instance its draw names."""
+    def ask(self, number: int, space: Space) -> dict[str, Any]:
+        """Parameters for a trial."""
         engine = self.engine(space)
         if self.is_constrained:
             self._say_once(UNCONSTRAINED)
-        query = engine.ask(number + 1, self.noted(number), self._pending(number, space))
+        query = engine.ask(number + 1, self._pending(number, space))
         self._proposed[number] = (space, query)
-        return space.decode(query.u), query.drawn
-
-    def noted(self, number: int) -> str | None:
-        """The instance of a trial, as far as seed and storage say it."""
-        return self._drawn_of(self._trials[number]) if number < len(self._trials) else None
-
-    def drawn(self, number: int) -> str | None:
-        """The instance under which a trial was proposed here; else what its number says."""
-        if number in self._proposed:
-            return self._proposed[number][1].drawn
-        return self.terms.drawn(number)
+        return space.decode(query.u)
 
     # --- inside --------------------------------------------------------------------------------
 
@@ -237,25 +221,8 @@ class History:
         # A retried copy keeps the attributes of the trial that it copies, and is what that was.
         is_ours = TRIAL_KEY in trial.system_attrs and "fixed_params" not in trial.system_attrs
         chosen_by = "algorithm" if is_ours else "user"  # or another sampler
-        engine.tell(trial.number + 1, u, value, self._drawn_of(trial), chosen_by)
+        engine.tell(trial.number + 1, u, value, chosen_by=chosen_by)
         return True
-
-    def _drawn_of(self, trial: FrozenTrial) -> str | None:
-        """The instance of a trial: what the seed says, or what is stored where that needs a fit.
-
-        A trial that repeats a failed one keeps that one's instance, if the storage holds it.
-        """
-        stored, drawn = self.terms.stored(trial), self.terms.drawn(trial.number)
-        if drawn is None or stored is None or stored == drawn:
-            return stored or drawn
-        copied = trial.system_attrs.get("failed_trial", trial.number)
-        if self.terms.reveal == BEFORE and stored == self.terms.drawn(copied):
-            return stored
-        self._say_once(
-            "the instance stored in a trial must be the one that the seed draws, which counts",
-            f", got {stored!r} in trial {trial.number}: somebody has written it",
-        )
-        return drawn
 
     def _pending(self, number: int, space: Space) -> list[Floats]:
         """Points that others are reading: as stored, or as proposed here and not yet stored."""

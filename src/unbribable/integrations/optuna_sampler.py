@@ -10,8 +10,7 @@ except ModuleNotFoundError as error:
     raise missing("the sampler needs", "optuna", "optuna") from None
 
 import threading
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Unpack
@@ -34,16 +33,12 @@ from unbribable.integrations.optuna_answers import (
 from unbribable.integrations.optuna_history import History
 from unbribable.integrations.optuna_space import Space, not_single, sample_alone, storable
 from unbribable.integrations.optuna_terms import (
-    AFTER,
-    BEFORE,
-    GIVEN_AWAY,
     Terms,
     agree,
     all_trials,
-    check_secret,
+    mark_seen,
     retracted_of,
     set_retracted,
-    set_trial_attr,
     study_attr,
     value_of,
     wait_for_starter,
@@ -78,30 +73,19 @@ class UnbribableSampler(BaseSampler):
     that of the newest trial counts. Running trials are taken into account until they end: one that was
     killed stays running, unless the storage has a heartbeat, and keeps others away from its point.
 
-    Algorithms 2 and 3 (`known_or_zero`, corruption="layers") draw which instance learns. They are safe
-    against those who do not know the draw. With reveal="before" whoever can read the storage can
-    read it there, and so is a strong adversary; with reveal="after" and a secret seed it is written
-    when the value is told. That hides it where a heuristic chooses the points; where the algorithm
-    itself does (assumptions given, no explore), the point gives the draw away. The others do not draw,
-    and need no secret. Whoever can write to the storage can change values: the documentation's page on
-    threat models says what that means.
-
     Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
     the complete trials that meet them.
 
     Args:
         n_trials: Trials that are intended, complete ones of all processes; those that were added,
             enqueued or proposed by another sampler come on top. A share of lies is one
-            of all these; with corruption="layers" they decide the number of layers.
+            of all these.
         {settings}
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
             The kernel sees its parameters in alphabetical order. For `recommend` and `suspects` it
             may be given later.
-        seed: Of the draws and of what is sampled uniformly. If None, the process that starts the study
-            writes fresh entropy into it.
-        reveal: "before": the study holds the seed, and each trial its instance from the start.
-            "after": the study holds a digest of the seed, which every process must be given and
-            nobody else should know, such as secrets.randbits(128).
+        seed: Of the initial design and of what is sampled uniformly; the study holds it. If None, the
+            process that starts the study writes fresh entropy into it.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
@@ -113,35 +97,22 @@ class UnbribableSampler(BaseSampler):
         n_trials: int = 100,
         search_space: Mapping[str, BaseDistribution] | None = None,
         seed: Any = None,
-        reveal: str = BEFORE,
         **settings: Unpack[Settings],
     ) -> None:
         self._plan = Plan.of(checks.integer("n_trials", n_trials, at_least=1), settings)
         self._search_space = None if search_space is None else storable(search_space)
-        self._reveal = checks.choice("reveal", reveal, (BEFORE, AFTER))
         self._seed = None if seed is None else Seed.of(seed)
-        if self._reveal == AFTER:
-            check_secret(self._seed)
-            if Terms(self._plan, Seed.of(self._seed), AFTER).seen_by_readers is not None:
-                warnings.warn(
-                    "reveal='after' must have a heuristic choose the points to hide the draw from "
-                    f"those who read the storage, got none: {GIVEN_AWAY}, so they are strong "
-                    "adversaries; give explore=2.0",
-                    UserWarning,
-                    stacklevel=2,
-                )
         self.__setstate__({})
 
     @classmethod
-    def from_study(cls, study: Study, *, seed: Any = None) -> "UnbribableSampler":
+    def from_study(cls, study: Study) -> "UnbribableSampler":
         """The sampler a study was started with, as the study says.
 
         Args:
             study: Started with this sampler.
-            seed: To be given where the study does not hold it.
 
         Raises:
-            ValueError: The study was not started with this sampler, or with another seed.
+            ValueError: The study was not started with this sampler.
         """
         plain = study_attr(study)
         if plain is None:
@@ -149,13 +120,12 @@ class UnbribableSampler(BaseSampler):
                 f"the study must have been started with UnbribableSampler, got {study.study_name!r}, "
                 "which was not"
             )
-        terms = Terms.from_plain(plain, None if seed is None else Seed.of(seed))
+        terms = Terms.from_plain(plain)
         settings = {name: getattr(terms.plan, name) for name in Settings.__annotations__}
         return cls(
             n_trials=terms.plan.n_rounds or 0,  # it has one: the constructor sees to that
             search_space=terms.search_space,
             seed=terms.seed,
-            reveal=terms.reveal,
             **settings,
         )
 
@@ -197,8 +167,7 @@ class UnbribableSampler(BaseSampler):
             if self._search_space is not None:  # as it was declared
                 params = {name: params[name] for name in self._search_space}
             others = conditional(history.complete, engine, space, best)
-            seen = history.terms.seen_by_readers
-            guarantee = in_words(best, seen, others, history.infinite, is_constrained=among is not None)
+            guarantee = in_words(best, others, history.infinite, is_constrained=among is not None)
             return StudyRecommendation(
                 **{**vars(best), "params": params, "guarantee": guarantee},
                 assumptions=assumed(engine, space.named().columns),
@@ -273,18 +242,17 @@ class UnbribableSampler(BaseSampler):
     # --- what Optuna calls ---------------------------------------------------------------------
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Compare the arguments with the study's, and write the instance into the trial."""
+        """Compare the arguments with the study's, and mark the trial as seen."""
         if self._seed is None:
             wait_for_starter(study, trial.number)
         with self._lock:
             try:
-                terms = self._agreed(study, anew=True)
+                self._agreed(study, anew=True)
             except ValueError:
                 # Optuna has begun it already, and nobody would end it.
                 study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
                 raise
-            if self._reveal == BEFORE and terms.stored(trial) is None:
-                set_trial_attr(study, trial, terms.drawn(trial.number))
+            mark_seen(study, trial)
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
@@ -302,11 +270,7 @@ class UnbribableSampler(BaseSampler):
         if not search_space:
             return {}
         with self._following(study) as history:
-            noted = history.noted(trial.number)
-            params, drawn = history.ask(trial.number, Space(search_space))
-            if self._reveal == BEFORE and noted != drawn:
-                set_trial_attr(study, trial, drawn)
-            return params
+            return history.ask(trial.number, Space(search_space))
 
     def sample_independent(
         self,
@@ -321,19 +285,6 @@ class UnbribableSampler(BaseSampler):
             seed = history.terms.seed
         return sample_alone(seed, trial.number, param_name, param_distribution)
 
-    def after_trial(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        state: TrialState,
-        values: Sequence[float] | None,
-    ) -> None:
-        """With reveal="after", write the instance into the trial, now that its value is told."""
-        if self._reveal == AFTER and state == TrialState.COMPLETE:
-            with self._following(study) as history:
-                history.noted(trial.number)  # says so if somebody else has written one
-                set_trial_attr(study, trial, history.drawn(trial.number))
-
     def reseed_rng(self) -> None:
         """Do nothing: all that is random is a function of the seed and the number of the trial."""
 
@@ -341,7 +292,7 @@ class UnbribableSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the lock, and without what follows from the trials."""
-        names = ("_plan", "_search_space", "_reveal", "_seed")
+        names = ("_plan", "_search_space", "_seed")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -355,7 +306,7 @@ class UnbribableSampler(BaseSampler):
         """The terms of the study; compared with it again in every trial."""
         key = (study.study_name, study._study_id)
         if anew or key not in self._terms:
-            mine = Terms(self._plan, Seed.of(self._seed), self._reveal, self._search_space)
+            mine = Terms(self._plan, Seed.of(self._seed), self._search_space)
             is_seed_given = self._seed is not None
             terms = agree(study, mine, is_seed_given=is_seed_given, writes=writes)
             if not writes:

@@ -105,7 +105,7 @@ def storable(distributions: Mapping[str, BaseDistribution]) -> dict[str, BaseDis
 def sample_alone(seed: Seed, number: int, name: str, distribution: BaseDistribution) -> Any:
     """A value of one parameter, uniform in its encoding: a function of the arguments alone.
 
-    So a study that was stopped resumes with the same values. The stream is not that of the draws.
+    So a study that was stopped resumes with the same values.
     """
     space = Space({name: distribution})
     words = np.frombuffer(hashlib.sha256(name.encode()).digest(), dtype="<u4")

@@ -1,6 +1,5 @@
-"""What a study holds of ours: what it was started with, and who is drawn in each trial."""
+"""What a study holds of ours: what it was started with, and which trials the sampler has seen."""
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -17,28 +16,19 @@ from unbribable.practice.plan import Plan
 STUDY_KEY = "unbribable"
 """System attribute of a study: what it was started with."""
 
-TRIAL_KEY = "unbribable:instance"
-"""System attribute of a trial that the sampler has seen: the instance its draw names, or null where
-that is not known."""
+TRIAL_KEY = "unbribable:seen"
+"""System attribute of a trial that the sampler has seen: true."""
 
 RETRACTED_KEY = "unbribable:retracted:"
 """Beginning of a system attribute of a study, which ends in the number of a trial whose value is taken
 out: whether that was stated to be unrelated to the value, and the reason in words."""
 
-FORMAT = 1
-BEFORE, AFTER = "before", "after"
-
-SMALLEST_SECRET = 2**64
-"""The smallest seed that reveal="after" accepts: smaller ones could be found by trying."""
+FORMAT = 2
 
 MAX_WAIT = 5
 """Seconds to wait at most for another process to start a study."""
 
-GIVEN_AWAY = "with assumptions= and no explore= the point of a trial gives it away"
-"""Why reveal="after" does not hide a draw: each instance chooses its own point, as anybody can work out
-from the trials before. A heuristic chooses the same point whatever was drawn."""
-
-_WORDS = {"n_rounds": "n_trials", "seed_sha256": "seed"}
+_WORDS = {"n_rounds": "n_trials"}
 """Names of a plan for which the sampler has another word."""
 
 
@@ -48,39 +38,15 @@ class Terms:
 
     plan: Plan
     seed: Seed
-    reveal: str = BEFORE
     search_space: Mapping[str, BaseDistribution] | None = None
 
-    def drawn(self, number: int) -> str | None:
-        """The instance that the draw of a trial names: a function of the seed and its number.
-
-        None where the probabilities depend on a fit (Fast-Slow).
-        """
-        return self.plan.drawn(self.seed, number + 1)
-
-    def stored(self, trial: FrozenTrial) -> str | None:
-        """The instance stored in a trial; None if there is none by that name (under other terms)."""
-        label = trial.system_attrs.get(TRIAL_KEY)
-        return label if label in self.plan.labels else None
-
-    @property
-    def seen_by_readers(self) -> str | None:
-        """Why those who read the storage while a trial runs know its draw, in words; None if not so."""
-        if not self.plan.is_drawn:
-            return None
-        if self.reveal == BEFORE:
-            return "with reveal='before' the storage holds it"
-        return GIVEN_AWAY if self.plan.explore is None else None
-
     def to_plain(self) -> dict[str, Any]:
-        """JSON-able; the seed itself only where it need not be secret."""
-        seed, is_open, space = self.seed.to_plain(), self.reveal == BEFORE, self.search_space
-        digest = hashlib.sha256(json.dumps(["unbribable", seed]).encode()).hexdigest()
+        """JSON-able."""
+        space = self.search_space
         plain = {
             "format": FORMAT,
-            "reveal": self.reveal,
             "plan": self.plan.to_plain(),
-            **({"seed": seed} if is_open else {"seed_sha256": digest}),
+            "seed": self.seed.to_plain(),
             "search_space": None
             if space is None
             else {name: distribution_to_json(each) for name, each in space.items()},
@@ -89,40 +55,30 @@ class Terms:
         return back
 
     @classmethod
-    def from_plain(cls, plain: Any, seed: Seed | None = None) -> "Terms":
-        """Back from `to_plain`; the seed must be given where it is not among the data."""
+    def from_plain(cls, plain: Any) -> "Terms":
+        """Back from `to_plain`."""
         check_format(plain)
-        if seed is None and "seed" not in plain:
-            raise ValueError(
-                "seed must be given, the one the study was started with: with reveal='after' it is not "
-                "stored, got seed=None"
-            )
         space = plain["search_space"]
-        terms = cls(
+        return cls(
             plan=Plan.from_plain(plain["plan"]),
-            seed=Seed.from_plain(plain["seed"]) if seed is None else seed,
-            reveal=plain["reveal"],
+            seed=Seed.from_plain(plain["seed"]),
             search_space=None
             if space is None
             else {name: json_to_distribution(each) for name, each in space.items()},
         )
-        terms.check_same(plain)
-        return terms
 
     def check_same(self, plain: Any) -> None:
         """Refuse stored terms that are not these, by the first word that differs."""
         check_format(plain)
         mine = self.to_plain()
-        old, new = ({**each, **Plan.whole(each["plan"])} for each in (plain, mine))
-        for key in [*mine["plan"], "reveal", "search_space", "seed", "seed_sha256"]:
+        old, new = ({**each, **each["plan"]} for each in (plain, mine))
+        for key in [*mine["plan"], "search_space", "seed"]:
             if old.get(key) != new.get(key):
                 word = _WORDS.get(key, key)
-                values = f", {word}={old.get(key)!r}, got {word}={new.get(key)!r}"
-                if word == "seed":
-                    values = ", got another one"  # messages end up in logs, and it is secret
                 raise ValueError(
-                    f"{word} must be what the study was started with{values}; go on with the same "
-                    "arguments (UnbribableSampler.from_study gives them), or begin another study"
+                    f"{word} must be what the study was started with, {word}={old.get(key)!r}, got "
+                    f"{word}={new.get(key)!r}; go on with the same arguments "
+                    "(UnbribableSampler.from_study gives them), or begin another study"
                 )
 
 
@@ -133,7 +89,7 @@ def agree(study: Study, mine: Terms, *, is_seed_given: bool, writes: bool) -> Te
         study: The study.
         mine: In any direction: the study says in which. If the study has no search space and nothing
             is to be written, in any search space.
-        is_seed_given: Else the seed is whichever the study holds, and ours if it holds none.
+        is_seed_given: Else the seed is the one that the study holds.
         writes: Whether to write ours if it has none.
 
     Raises:
@@ -152,7 +108,7 @@ def agree(study: Study, mine: Terms, *, is_seed_given: bool, writes: bool) -> Te
         study._storage.set_study_system_attr(study._study_id, STUDY_KEY, mine.to_plain())
         stored = study_attr(study)
     check_format(stored)
-    if not is_seed_given and "seed" in stored:
+    if not is_seed_given:
         mine = replace(mine, seed=Seed.from_plain(stored["seed"]))
     is_free = not writes and stored["search_space"] is None  # whoever looks may say where
     (replace(mine, search_space=None) if is_free else mine).check_same(stored)
@@ -175,26 +131,13 @@ def wait_for_starter(study: Study, number: int) -> None:
         time.sleep(0.02)
 
 
-def check_secret(seed: Seed | None) -> None:
-    """Refuse a seed that could be found from what it draws."""
-    if seed is None:
-        raise ValueError(
-            "seed must be given with reveal='after', the same to every process, got seed=None"
-        )
-    parts = (seed.entropy,) if isinstance(seed.entropy, int) else seed.entropy
-    if max(parts, default=0) < SMALLEST_SECRET:
-        raise ValueError(
-            "seed must be at least 2**64 with reveal='after', such as secrets.randbits(128), got a "
-            "smaller one, which those who read the storage could find by trying"
-        )
-
-
 def check_format(plain: Any) -> None:
     """Refuse what another version has written."""
     if plain["format"] != FORMAT:
         raise ValueError(
             f"the study's format must be {FORMAT}, got {plain['format']!r}: it was started by another "
-            "version of unbribable, go on with that one"
+            "version of unbribable; go on with that one, or begin another study and add its trials "
+            "(study.add_trials)"
         )
 
 
@@ -228,9 +171,9 @@ def set_retracted(study: Study, number: int, reason: str, unrelated_to_value: bo
     study._storage.set_study_system_attr(study._study_id, f"{RETRACTED_KEY}{number}", value)
 
 
-def set_trial_attr(study: Study, trial: FrozenTrial, value: str | None) -> None:
-    """Write the instance of an unfinished trial."""
-    study._storage.set_trial_system_attr(trial._trial_id, TRIAL_KEY, value)
+def mark_seen(study: Study, trial: FrozenTrial) -> None:
+    """Write into an unfinished trial that the sampler has seen it."""
+    study._storage.set_trial_system_attr(trial._trial_id, TRIAL_KEY, True)
 
 
 def value_of(trial: FrozenTrial) -> float:

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from unbribable.decision.ahead import is_among
-from unbribable.decision.conditions import FitIsRight, Open, under
+from unbribable.decision.conditions import FitIsRight
 from unbribable.decision.price import ROUNDS, Price
 from unbribable.decision.price import price as algorithm_price
 from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.left_out import own_shares
-from unbribable.decision.recommend import REFUTED, Recommendation, certified, left_out, provable
+from unbribable.decision.recommend import REFUTED, Recommendation, certified, left_out
 from unbribable.decision.words import plus_minus
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.checks import Floats
@@ -231,20 +231,6 @@ def _n_flagged(engine: Engine) -> int:
 def _lies_allowed(engine: Engine) -> int:
     """How many readings may be lies, where they are counted."""
     return engine.plan.n_lies(engine.n_readings)
-
-
-def detection(engine: Engine) -> str:
-    """That corruption was detected, and how sure that is; empty if it was not."""
-    if not engine.is_ready or engine.algorithm().detected is None:
-        return ""
-    algorithm = engine.algorithm()
-    said, conditions = f"Corruption was detected in round {algorithm.detected}.", provable(algorithm)
-    if conditions is None:
-        return f"{said} Nothing is proven by that."
-    fitted = [FitIsRight("the fitted model")] if engine.plan.fitted else []
-    settled = [each for each in conditions if not isinstance(each, Open)]
-    chance = f"Without any that happens with probability at most {algorithm.assumptions.delta:g}."
-    return f"{said} {under(chance, [*fitted, *settled])}"
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:

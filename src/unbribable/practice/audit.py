@@ -50,7 +50,6 @@ def audit(
     target: str | None = None,
     direction: str | None = None,
     ignore: Iterable[str] = (),
-    seed: Any = None,
     **settings: Unpack[Settings],
 ) -> "Audit":
     """Look over past readings some of which may be lies. Nothing is measured, changed or deleted.
@@ -68,7 +67,7 @@ def audit(
         {settings}
         direction: "maximize", the default, or "minimize".
         ignore: Columns that are not parameters, for example other results.
-        seed: Of the draws, where there are any; fresh entropy if None.
+
 
     Returns:
         The audit: `print(audit)` for the summary, `audit.save_html("audit.html")` for the page.
@@ -79,7 +78,7 @@ def audit(
     """
     result = points.result() if callable(getattr(points, "result", None)) else points
     if isinstance(result, Result):
-        given = {"y": y, "space": space, "target": target, "direction": direction, "seed": seed}
+        given = {"y": y, "space": space, "target": target, "direction": direction}
         given |= {"ignore": tuple(ignore) or None, **settings}
         extra = [name for name, value in given.items() if value is not None]
         if extra:
@@ -94,7 +93,7 @@ def audit(
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
     check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are learned
-    study = Study(table.space, direction=direction or "maximize", seed=seed, **settings)
+    study = Study(table.space, direction=direction or "maximize", **settings)
     study._log.take(study._rows(zip(table.points, table.y, strict=True)))
     result = study.result()
     for trial in result.trials if is_selected else ():

@@ -40,7 +40,7 @@ class Engine:
     Attributes:
         domain: Where to search.
         plan: What the user said.
-        seed: Of the draws and the initial design.
+        seed: Of the initial design.
         told: The readings in the order of telling, y in the user's units. Who learns from them, and
             with what lam, is decided by the algorithm.
         lost: Round without a reading -> whether its value is the reason.
@@ -71,7 +71,8 @@ class Engine:
                 f"one needs assumptions=..., got kernel={plan.kernel!r}"
             )
         self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
-        self._fitted_at = self._counted = -1
+        self._fitted_at = -1
+        self._n_lies: int | None = None
         self._model: Model | None = None
         if plan.assumptions is not None:
             self._model = given(plan.assumptions, plan.sign)
@@ -80,7 +81,7 @@ class Engine:
 
     # --- ask and tell --------------------------------------------------------------------------
 
-    def ask(self, t: int, drawn: str | None = None, pending: Sequence[Floats] = ()) -> Query:
+    def ask(self, t: int, pending: Sequence[Floats] = ()) -> Query:
         """The point of round t.
 
         A point without a reading is not asked again, unless it was read at least as often or no other
@@ -88,28 +89,23 @@ class Engine:
 
         Args:
             t: The round, from 1.
-            drawn: The instance that its draw names, where that was recorded; by seed and t if None.
             pending: Points that are being read elsewhere, as the kernel sees them.
         """
         failed = [self.failed[t] for t in sorted(self.failed)]
         pending, avoid = [*pending, *failed[-N_NEAR:]], self._without_reading(failed)
-        drawn = drawn or self.drawn(t)
         if not self.is_ready:
             u = self._design(t, avoid)
         elif self.plan.explore is not None and self.told:
             u = self._promising(t, pending, avoid)
         else:
             algorithm = self.algorithm()
-            label = algorithm.drawn(t) if drawn is None or self._is_redrawn else drawn
-            u = algorithm.query_at(t, label, pending, avoid).u
-        return Query(t, self.x_of(u), u, index=None, instance=None, drawn=drawn)
+            u = algorithm.query_at(t, algorithm.drawn(t), pending, avoid).u
+        return Query(t, self.x_of(u), u, index=None, instance=None)
 
-    def tell(
-        self, t: int, x: Any, y: float, drawn: str | None = None, chosen_by: str = "algorithm"
-    ) -> None:
+    def tell(self, t: int, x: Any, y: float, *, chosen_by: str = "algorithm") -> None:
         """Take the reading y of round t at x, in the user's units; y was checked by `checks.reading`."""
         u = self._start.coordinates_of(x)  # refuses a point outside before anything is kept
-        self.told.append(Reading(t, u, y, drawn, "", math.nan, chosen_by=chosen_by))
+        self.told.append(Reading(t, u, y, None, "", math.nan, chosen_by=chosen_by))
 
     def lose(self, t: int, x: Any = None, *, because_of_value: bool = False) -> None:
         """State that round t has no reading and will have none; saying it again changes the reason.
@@ -208,14 +204,6 @@ class Engine:
         step = last_stop(n_told, 0)
         return n_told if step == n_told else step + step // 8
 
-    def drawn(self, t: int) -> str | None:
-        """The instance that the draw of round t names: a function of seed and t.
-
-        None before the fit where the probabilities depend on it (Fast-Slow).
-        """
-        scale = self.fit().units.scale if self.is_ready and self.plan.draws() is None else None
-        return self.plan.drawn(self.seed, t, scale)
-
     def fit(self) -> Model:
         """The cautious model: given, or fitted to the readings so far.
 
@@ -244,13 +232,13 @@ class Engine:
 
     def algorithm(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
-        model, n, n_table = self.model(), self.n_readings, self.n_table
+        model, n_table, plan = self.model(), self.n_table, self.plan
+        n_lies = None if plan.lies is None else plan.n_lies(self.n_readings)
         is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
-        if is_new or (self.plan.is_counted and self._counted != n):
-            self._algorithm = self.plan.algorithm(
-                self.domain, model.assumptions, model.units.scale, n, self.seed
-            )
-            self._counted = n
+        if is_new or self._n_lies != n_lies:
+            scale, n = model.units.scale, self.n_readings
+            self._algorithm = plan.algorithm(self.domain, model.assumptions, scale, n, self.seed)
+            self._n_lies = n_lies
             self._algorithm.journal.retracted.update(self.retracted)
             self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:
@@ -267,12 +255,14 @@ class Engine:
         """What is thought of all that was told: a heuristic, on which no guarantee rests.
 
         Raises:
-            RuntimeError: There is no reading yet.
+            RuntimeError: There is no reading yet, or the initial design is not read; see `is_ready`.
             ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
         """
-        if not self.told:
-            raise RuntimeError("a judgement needs a reading, there is none yet; tell one")
         n_first = max(self.n_design, self.n_table, 1)
+        if len(self.told) < n_first:
+            raise RuntimeError(
+                f"a judgement needs {n_first} reading{'s' if n_first > 1 else ''}, got {len(self.told)}"
+            )
         if self._judge is None or self._judge.n_first != n_first:  # a table may be added later
             plan, assumed = self.plan, self.plan.assumptions
             kernel = plan.kernel if assumed is None else assumed.kernel
@@ -328,20 +318,10 @@ class Engine:
                 left.append((t, because_of_value))
         return left
 
-    @property
-    def _is_redrawn(self) -> bool:
-        """Whether recorded draws do not count, because their probabilities are different by now.
-
-        That of slow changes with a fit, the number of layers with the number of readings. A budget
-        holds for draws made with one probability, so all are made again with the current one.
-        """
-        plan = self.plan
-        return plan.draws() is None or plan.draws() != plan.draws(n_readings=self.n_readings)
-
     def _in_model(self, readings: Sequence[Reading], model: Model) -> list[Reading]:
         """Readings as an algorithm with this model is told them."""
         units, lam = model.units, model.assumptions.lam
-        return [replace(each, y=units.to_model(each.y), lam=lam, drawn=None) for each in readings]
+        return [replace(each, y=units.to_model(each.y), lam=lam) for each in readings]
 
     def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
         """The points among them that failed more often than they gave a reading.
@@ -378,7 +358,7 @@ class Engine:
         """The t-th point of the design, or the next one that is not to be avoided; else a candidate."""
         domain, d = self.domain, self.domain.d
         box = domain if isinstance(domain, Box) else Box([0.0] * d, [1.0] * d)
-        stream = int(2**32 * self.seed.uniform(0))  # round 0 has no draw
+        stream = int(2**32 * self.seed.uniform(0))
         low, side = self._range()
         for u in np.roll(box.sobol(256, stream), 1 - t, axis=0):
             point: Floats = u

@@ -85,7 +85,7 @@ def check_sizes(plan: Plan, unit: float) -> None:
     Raises:
         ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
     """
-    amounts = {name: getattr(plan, name) for name in ("noise_std", "B", "corruption", "known_or_zero")}
+    amounts = {name: getattr(plan, name) for name in ("noise_std", "B", "corruption")}
     for name, amount in amounts.items():
         if isinstance(amount, int | float) and amount / N_TIMES > unit:
             raise ValueError(

@@ -99,7 +99,7 @@ class Logbook:
                     start = time.perf_counter()
                     asked = engine.ask(t, pending=[query.u for query in self.pending.values()])
                     self._seconds.append(time.perf_counter() - start)
-                    self.pending[t] = query_of(t, asked.x, asked.drawn, self.space, engine)
+                    self.pending[t] = query_of(t, asked.x, self.space, engine)
                     queries.append(self.pending[t])
                 rows = [query_to_plain(query) for query in queries]
                 self._save({"asked": rows, "seconds_per_ask": self._seconds_per_ask})
@@ -136,8 +136,7 @@ class Logbook:
     def own(self, t: int, x: Any) -> Query:
         """A point of the user's, checked, as the query of round t."""
         point = self.engine.x_of(self.engine.u_of(self.space.given(x)))
-        drawn = self.engine.plan.drawn(self.engine.seed, t)
-        return query_of(t, point, drawn, self.space, self.engine)
+        return query_of(t, point, self.space, self.engine)
 
     def take(self, trials: Sequence[Trial]) -> None:
         """Take in rounds, new ones or in another state; all are saved at once."""

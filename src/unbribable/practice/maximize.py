@@ -56,7 +56,7 @@ def maximize(
         n_rounds: Evaluations in all, failed ones included.
         {settings}
         direction: "maximize" or "minimize".
-        seed: Of the secret draws and the initial design; fresh entropy if None.
+        seed: Of the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
             A run that is resumed from a file has them already, and refuses others.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
@@ -73,8 +73,7 @@ def maximize(
         progress: Whether to show a progress bar; by default on a terminal and in a notebook.
         file: Where to keep the run, written before and after every evaluation. If it exists, the run
             resumes exactly as if it had not stopped; with another n_rounds, as one of that many rounds
-            would go on from these readings. It is for one run at a time, and holds the seed, so
-            only its owner may read it.
+            would go on from these readings. It is for one run at a time.
 
     Returns:
         The result; after Ctrl-C or the timeout the result so far.

@@ -10,25 +10,22 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.draws import Seed
-from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.policies.ladder import LadderGPUCB
-from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.decision.policies.quorum import QuorumGPUCB
 from unbribable.model import checks
 from unbribable.model.box import Box
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.budgets import fast_slow_probabilities, layer_probabilities
 
 SHARE = 0.1
 """Share of the readings that may be lies where nothing else is said."""
 
-OF_LIES = ("corruption", "known_or_zero", "lies")
+OF_LIES = ("corruption", "lies")
 """What may be said of the lies: one of these."""
 
-UNKNOWN, LAYERS = "unknown", "layers"
+UNKNOWN = "unknown"
 
 DELTA = 0.1
 """Probability with which the guarantee may fail where nothing else is said."""
@@ -37,7 +34,6 @@ EXPLORE = 2.0
 """Where the model is fitted and nothing else is said."""
 
 _LIMITS: dict[str, dict[str, Any]] = {
-    "known_or_zero": {"above": 0.0},
     "noise_std": {"at_least": 0.0},
     "B": {"above": 0.0},
     "delta": {"above": 0.0, "below": 1.0},
@@ -49,7 +45,6 @@ class Settings(TypedDict, total=False):
     """What `maximize` and the Optuna sampler let the user say; None, or left out, is the default."""
 
     corruption: float | str | None
-    known_or_zero: float | None
     lies: float | None
     assumptions: Assumptions | None
     kernel: Kernel | None
@@ -61,12 +56,10 @@ class Settings(TypedDict, total=False):
 
 
 _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a number (Algorithm 1), 0 if
-            there are none (GP-UCB), or "unknown" (the ladder, against any adversary; "layers" asks
-            for Algorithm 3 instead, against weak ones).
-        known_or_zero: Instead of corruption: there is either none, or at most this much (Algorithm 2).
-        lies: Instead of both: how many readings may be lies, those you brought along included: a number
+            there are none (GP-UCB), or "unknown" (the ladder, which needs no such number).
+        lies: Instead: how many readings may be lies, those you brought along included: a number
             such as 3, or a share such as 0.1, but at least one. They may be of any size (QuorumGPUCB).
-            Where none of the three is given, 0.1.
+            Where neither is given, 0.1.
         assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
             readings of an initial design, by a criterion that single lies hardly move, and again as
             more readings arrive; the guarantee then holds only if the fit is right.
@@ -114,7 +107,6 @@ class Plan:
 
     n_rounds: int | None = None
     corruption: float | str | None = None
-    known_or_zero: float | None = None
     lies: float | None = None
     direction: str = "maximize"
     assumptions: Assumptions | None = None
@@ -157,13 +149,13 @@ class Plan:
                     f"lies={self.lies!r}"
                 )
         if isinstance(self.corruption, str):
-            if self.corruption not in (UNKNOWN, LAYERS):
+            if self.corruption != UNKNOWN:
                 raise ValueError(
-                    f"corruption must be a number in the units of f, {UNKNOWN!r} or {LAYERS!r}, got "
+                    f"corruption must be a number in the units of f, or {UNKNOWN!r}, got "
                     f"corruption={self.corruption!r}; the number or share of lies is lies="
                 )
         elif self.corruption is not None:
-            hint = f"; {UNKNOWN!r} and {LAYERS!r} are allowed too"
+            hint = f"; {UNKNOWN!r} is allowed too"
             checks.real("corruption", self.corruption, at_least=0.0, hint=hint)
         checks.choice("direction", self.direction, ("maximize", "minimize"))
         for name, limits in _LIMITS.items():
@@ -178,68 +170,27 @@ class Plan:
             given = [name for name in names if getattr(self, name) is not None]
             if given:
                 raise ValueError(f"assumptions say {given} already, got them besides")
-            is_capped = self.is_drawn or self.corruption == UNKNOWN
-            if is_capped and np.isinf(self.assumptions.c_max):
-                raise ValueError(
-                    "c_max must be finite where the corruption is unknown or may be zero, got c_max=inf"
-                )
+            if self.corruption == UNKNOWN and np.isinf(self.assumptions.c_max):
+                raise ValueError("c_max must be finite where the corruption is unknown, got c_max=inf")
         if self.kernel is not None and not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got kernel={self.kernel!r}")
 
     # --- which algorithm follows ---------------------------------------------------------------
 
-    @property
-    def is_drawn(self) -> bool:
-        """Whether a secret draw decides in each round which instance learns."""
-        return self.known_or_zero is not None or self.corruption == LAYERS
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether the algorithm depends on the number of readings."""
-        return self.lies is not None or self.corruption == LAYERS
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The instances that the draw of a round can name."""
-        if self.known_or_zero is not None:
-            return ("slow", "fast")
-        return tuple(label for label, _ in self.draws() or ())
-
-    def draws(
-        self, *, n_readings: int | None = None, scale: float | None = None
-    ) -> tuple[tuple[str, float], ...] | None:
-        """The instances that a draw can name, with their probabilities, in the order of the draw.
-
-        None where they depend on a fit that there is not yet (Fast-Slow reads C in units of `scale`), or
-        on a number of readings that nobody said.
-
-        Args:
-            n_readings: For how many readings; as many as there are rounds if None.
-            scale: Unit of the model, in the user's units; None if it is still to be fitted.
-        """
-        if self.known_or_zero is not None:
-            scale = 1.0 if self.assumptions is not None else scale
-            return None if scale is None else fast_slow_probabilities(self.known_or_zero / scale)
-        if self.corruption == LAYERS:
-            n = self.n_rounds if n_readings is None else n_readings
-            return None if n is None else layer_probabilities(n)
-        return (("main", 1.0),)
-
-    def drawn(self, seed: Seed, t: int, scale: float | None = None) -> str | None:
-        """The instance that the draw of round t names; None where `draws` has no answer yet."""
-        draws = self.draws(scale=scale)
-        return None if draws is None else seed.choose(t, draws)
-
     def algorithm(
         self, domain: Grid | Box, assumed: Assumptions, scale: float, n_readings: int, seed: Seed
     ) -> Algorithm:
-        """The algorithm whose bounds hold, before its first reading; arguments as in `draws`."""
-        if self.known_or_zero is not None:
-            return FastSlowGPUCB(domain, assumed, C=self.known_or_zero / scale, seed=seed)
+        """The algorithm whose bounds hold, before its first reading.
+
+        Args:
+            domain: Where to search.
+            assumed: In units of the model.
+            scale: Such a unit, in the user's.
+            n_readings: How many of which the lies are a share.
+            seed: Of the hands that get readings of points which the algorithm did not choose.
+        """
         if self.corruption == UNKNOWN:
             return LadderGPUCB(domain, assumed)
-        if self.corruption == LAYERS:
-            return LayeredGPUCB(domain, assumed, T=n_readings, seed=seed)
         if self.corruption is None:
             return QuorumGPUCB(domain, assumed, n_lies=self.n_lies(n_readings), seed=seed)
         if self.corruption == 0:
@@ -287,12 +238,6 @@ class Plan:
             kernel = self.assumptions.kernel.to_plain()
             plain["assumptions"] = {**self.assumptions.to_plain(), "kernel": kernel}
         return plain
-
-    @staticmethod
-    def whole(plain: Mapping[str, Any]) -> dict[str, Any]:
-        """What `to_plain` gave, with `lies` where it was stored before there was that word."""
-        is_said = any(plain.get(name) is not None for name in OF_LIES)
-        return {"lies": None if is_said else SHARE, **plain}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Plan":

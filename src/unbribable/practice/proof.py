@@ -144,8 +144,7 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         n_told=n_rounds,
         is_selected=is_selected,
     )
-    amounts = [a for a in (plan.corruption, plan.known_or_zero) if isinstance(a, int | float)]
-    C = float(amounts[0]) if amounts else math.inf
+    C = float(plan.corruption) if isinstance(plan.corruption, int | float) else math.inf
     found = least.explain()
     total, place = units.scale * found.total, {int(t): i for i, t in enumerate(rounds)}
     doubted = [] if found.is_refuted else [t for t in doubted if t in place]

@@ -16,7 +16,7 @@ from unbribable.decision.words import point
 from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.advice import advise, assumed, detection, doubt, modelled, price
+from unbribable.practice.advice import advise, assumed, doubt, modelled, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan
 from unbribable.practice.run_file import FORMAT, read, write
@@ -40,8 +40,6 @@ class Trial:
     """The point as f got it: an array, or a dict by name."""
     y: float | None
     """The reading; None if the evaluation failed."""
-    instance: str | None
-    """The instance that the round's draw names."""
     is_given: bool = False
     """Whether it is an initial reading of the user's."""
     error: str | None = None
@@ -66,8 +64,7 @@ class Trial:
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
         names = (
-            "number", "x", "params", "y", "instance", "is_given", "error", "retracted",
-            "because_of_value", "is_row",
+            "number", "x", "params", "y", "is_given", "error", "retracted", "because_of_value", "is_row",
         )  # fmt: skip
         return {name: plain(getattr(self, name)) for name in names}
 
@@ -81,7 +78,7 @@ class Trial:
             engine.lose(self.t, self.x, because_of_value=self.because_of_value)
         else:
             chosen_by = "user" if self.is_given else "algorithm"
-            engine.tell(self.t, self.x, self.y, self.instance, chosen_by)
+            engine.tell(self.t, self.x, self.y, chosen_by=chosen_by)
 
 
 class Result:
@@ -189,8 +186,6 @@ class Result:
         said_already = best.regret_bound is not None and self.engine.plan.fitted
         if best.regret_bound is not None:
             paragraphs.append(self.price().sentence)
-        if said := detection(self.engine):
-            paragraphs.append(said)
         rests_on = (modelled if said_already else assumed)(self.engine, names)
         return "\n".join([*paragraphs, f"Assumed: {rests_on}"])
 
@@ -217,11 +212,6 @@ class Result:
         return sum(trial.y is None for trial in self.trials)
 
     @property
-    def detected(self) -> int | None:
-        """The round whose reading gave corruption away (known_or_zero), or None."""
-        return self.engine.algorithm().detected if self.engine.is_ready else None
-
-    @property
     def refuted(self) -> int | None:
         """The round whose reading contradicted the assumptions, or None."""
         return self.engine.algorithm().refuted if self.engine.is_ready else None
@@ -240,8 +230,6 @@ class Result:
         rest = [f"rounds: {len(self.trials)}, failed: {self.n_failed}"]
         if self.stopped is not None:
             rest.append(f"ended before its last round by {self.stopped}")
-        if self.detected is not None and self.regret_bound is not None:
-            rest.append(f"corruption detected in round {self.detected}, if what is assumed is right")
         return "\n".join(answer(self.recommendation, best_reading, flagged, [*rest, MORE]))
 
     def price(self, eps: float | None = None) -> Price:
@@ -266,7 +254,7 @@ class Result:
         return self.summary()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-able data, without the secret seed."""
+        """Everything as JSON-able data."""
         best = (
             "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide", "remarks",
             "regret_bound", "between_candidates", "probability", "threat", "supposed",
@@ -281,7 +269,6 @@ class Result:
             "assumptions": self.assumptions,
             "price": None if self.recommendation is None else self.price().to_dict(),
             "naive": None if self.naive is None else self.naive.to_plain(),
-            "detected": self.detected,
             "refuted": self.refuted,
             "stopped": self.stopped,
             "seconds_per_ask": self.seconds_per_ask,
@@ -300,14 +287,11 @@ class Result:
     # --- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a file of JSON lines, whole or not at all.
-
-        The file holds the secret seed, so only its owner may read it.
-        """
+        """Write the run to a file of JSON lines, whole or not at all."""
         write(path, self.stored())
 
     def stored(self) -> dict[str, Any]:
-        """Everything that a run file holds, with the secret seed."""
+        """Everything that a run file holds."""
         return {
             "domain": self.space.to_plain(),
             "plan": self.engine.plan.to_plain(),
@@ -362,7 +346,7 @@ def replayed(engine: Engine, trials: Sequence[Trial]) -> Engine:
 
 def query_to_plain(query: Query) -> dict[str, Any]:
     """A query as it is saved."""
-    return {"number": query.t, "x": query.x.tolist(), "instance": query.drawn}
+    return {"number": query.t, "x": query.x.tolist()}
 
 
 def whole(trials: Sequence[Trial], n: int) -> int:
@@ -375,14 +359,14 @@ def _stored_query(row: dict[str, Any], space: Space, engine: Engine) -> Query:
     """A query as it was saved."""
     fields = {**row, "params": None, "y": None, "error": "pending"}
     asked = _stored_trial(fields, space, engine)
-    return query_of(asked.t, asked.x, asked.instance, space, engine)
+    return query_of(asked.t, asked.x, space, engine)
 
 
-def query_of(t: int, x: Floats, drawn: str | None, space: Space, engine: Engine) -> Query:
+def query_of(t: int, x: Floats, space: Space, engine: Engine) -> Query:
     """The query of round t, as the run would ask it."""
     x, u, params = x.copy(), engine.u_of(x).copy(), space.params(x)
     x.flags.writeable = u.flags.writeable = False  # the run goes on from them
-    return Query(t, x, u, index=None, instance=None, drawn=drawn, params=params)
+    return Query(t, x, u, index=None, instance=None, params=params)
 
 
 def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
@@ -402,14 +386,6 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
         raise ValueError(
             f"a trial must have a reading, or an error in words, got y={y!r} and error={trial.error!r}"
         )
-    labels: list[str | None] = [engine.drawn(t)]
-    if engine.plan.draws() is None:  # drawn anew after each fit
-        labels = [None, *engine.plan.labels]
-    elif engine.plan.known_or_zero is not None:  # None: an initial reading
-        labels = [None, *labels]
-    if trial.instance not in labels:
-        rule = " or ".join(repr(label) for label in labels)
-        raise ValueError(f"instance of round {t} must be {rule}, got instance={trial.instance!r}")
     return trial
 
 

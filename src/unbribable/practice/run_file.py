@@ -13,13 +13,11 @@ from typing import Any
 from unbribable.files import BINARY, written
 from unbribable.practice.plan import Plan
 
-FORMAT = 3
+FORMAT = 4
 
 _RUN = ("domain", "plan", "seed")
 _END = ("stopped", "seconds_per_ask")
 _STEP = {"asked", "told", *_END}
-_WHOLE = 2
-"""The format before, one object: what the steps come to, under the names that `read` gives it."""
 
 _N_LAST = 256
 """Bytes at the end of a file by which it is recognised."""
@@ -29,7 +27,7 @@ class RunFile:
     """Holds changing state: the file of a run, and how this process left it.
 
     Steps are appended. Everything is written anew, in place of the file, where there is none yet, where
-    it is of an earlier format or ends in the middle of a line, and after anything has gone wrong.
+    it ends in the middle of a line, and after anything has gone wrong.
 
     Attributes:
         path: As the user named it.
@@ -43,7 +41,7 @@ class RunFile:
         """What `read` finds in it."""
         content = _content(self.path)
         stored = _parsed(self.path, content)
-        if stored["format"] == FORMAT and content.endswith(b"\n"):
+        if content.endswith(b"\n"):
             self._end = _End.of(content)
         return stored
 
@@ -83,7 +81,7 @@ class RunFile:
 
 
 def write(path: str | os.PathLike[str], stored: Mapping[str, Any]) -> bytes:
-    """Write a run in place of what the file held; only its owner may read the file.
+    """Write a run in place of what the file held.
 
     Args:
         path: The file.
@@ -99,7 +97,7 @@ def write(path: str | os.PathLike[str], stored: Mapping[str, Any]) -> bytes:
         steps.append({name: stored[name] for name in _END})
     run = {"format": FORMAT, **{name: stored[name] for name in _RUN}}
     content = b"".join(_line(each) for each in (run, *steps))
-    with written(path, is_private=True) as file:
+    with written(path) as file:
         file.write(content)
     return content
 
@@ -143,14 +141,13 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 
 def _is_appended(path: str | os.PathLike[str], end: _End, line: bytes) -> bool:
-    """Append a line, and whether that was right: only to a file as it was left, and private still."""
+    """Append a line, and whether that was right: only to a file as it was left."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_APPEND | BINARY)
     except FileNotFoundError:
         return False
     with open(handle, "r+b", buffering=0) as file:
-        is_private = os.name != "posix" or not os.fstat(handle).st_mode & 0o077
-        if not is_private or file.seek(0, os.SEEK_END) != end.size:
+        if file.seek(0, os.SEEK_END) != end.size:
             return False
         file.seek(end.size - len(end.last))
         if file.read() != end.last:
@@ -187,20 +184,20 @@ def _is_known(row: Mapping[str, Any], ours: Mapping[str, Any] | None) -> bool:
 def _parsed(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
     try:
         run, *steps = _objects(content)
-        if run.get("format") == _WHOLE and not steps:
-            stored = {name: run[name] for name in ("format", *_RUN, "trials", "pending", *_END)}
-        elif run.get("format") == FORMAT:
-            stored = {name: run[name] for name in ("format", *_RUN)} | _after(steps)
-        else:
-            raise ValueError(f"format must be {FORMAT} or {_WHOLE}, got {run.get('format')!r}")
+        if run.get("format") != FORMAT:
+            raise ValueError(
+                f"format must be {FORMAT}, got {run.get('format')!r}: another version of unbribable "
+                "wrote it; go on with that one, or give its readings to a new run as initial=..."
+            )
+        stored = {name: run[name] for name in ("format", *_RUN)} | _after(steps)
         domain, plan = stored["domain"], stored["plan"]
         is_whole = isinstance(domain, dict) and isinstance(plan, dict)
-        if not is_whole or set(Plan.whole(plan)) != set(Plan.__dataclass_fields__):
+        if not is_whole or set(plan) != set(Plan.__dataclass_fields__):
             raise ValueError(f"domain={domain!r} and plan={plan!r}")
     except (LookupError, RecursionError, TypeError, ValueError) as error:
         words = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} must be a run saved by Result.save, got {words}") from None
-    return {**stored, "plan": Plan.whole(plan)}
+    return stored
 
 
 def _objects(content: bytes) -> list[dict[str, Any]]:

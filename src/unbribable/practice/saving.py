@@ -60,8 +60,6 @@ def resumed(run_file: RunFile, space: Space, plan: Plan, seed: Any) -> Result:
         )
     if plan.n_rounds == n_then:
         return found
-    run_file.anew()  # the draws may be others, and with them what was told
+    run_file.anew()  # n_rounds is in its first line
     engine = Engine(space.domain, plan, found.engine.seed)
-    trials = [replace(each, instance=engine.drawn(each.t) or each.instance) for each in found.trials]
-    pending = [replace(each, drawn=engine.drawn(each.t) or each.drawn) for each in found.pending]
-    return Result(space, replayed(engine, trials), trials, pending=pending)
+    return Result(space, replayed(engine, found.trials), found.trials, pending=found.pending)

@@ -44,13 +44,12 @@ class Study:
         direction: "maximize" or "minimize".
         n_rounds: How many readings are intended, if that is known. A share of lies is
             one of these; without it, of the readings there are.
-        seed: Of the secret draws and the initial design; fresh entropy if None.
+        seed: Of the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
             A study that goes on from a file has them already, and refuses others.
         file: Where to keep the study: every query and every reading is on disk before the call returns.
             If it exists, the study goes on from there, exactly, even if its process was killed. It is
             for one study at a time: until `close`, or the end of the process, another one is refused.
-            It holds the seed, so only its owner may read it.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
@@ -144,7 +143,7 @@ class Study:
             asked, is_given = self._log.find(query)
             error = (error or "no reading") if value is None else None
             params = self.space.shown(asked.x)
-            self._log.take([Trial(asked.t, asked.x, params, value, asked.drawn, is_given, error)])
+            self._log.take([Trial(asked.t, asked.x, params, value, is_given, error)])
         return asked.t
 
     def retract(self, t: int, reason: str, *, unrelated_to_value: bool = False) -> None:
@@ -255,7 +254,7 @@ class Study:
     # --- files ---------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the study to a file of JSON lines, whole or not at all; it holds the secret seed."""
+        """Write the study to a file of JSON lines, whole or not at all."""
         self._log.result().save(path)
 
     @classmethod
@@ -299,7 +298,7 @@ class Study:
         for t, (x, y) in enumerate(table, 1):
             own, error = self._log.own(t, x), "no reading" if y is None else None
             shown = self.space.shown(own.x)
-            rows.append(Trial(t, own.x, shown, y, own.drawn, True, error, is_row=True))
+            rows.append(Trial(t, own.x, shown, y, True, error, is_row=True))
         return rows
 
 

@@ -1,4 +1,4 @@
-"""Watch a study: what it says so far, as plain data without its seed, worked out beside the page."""
+"""Watch a study: what it says so far, as plain data, worked out beside the page."""
 
 import math
 import threading
@@ -137,7 +137,7 @@ def _in_words(error: Exception) -> str:
 
 
 def as_told(source: Source, name: str, result: Result) -> dict[str, Any]:
-    """What was read, as the page shows it; never the seed, nor whom the draws name."""
+    """What was read, as the page shows it."""
     told = [trial for trial in result.trials if trial.y is not None]
     return {
         "name": name,

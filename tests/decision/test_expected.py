@@ -1,4 +1,4 @@
-"""What to expect at a point: of the algorithms, and by the readings that look honest."""
+"""What an algorithm expects at a point."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from contracts.members import ALGORITHMS
 from games import random_function
 from unbribable.decision.proven.certain import certain
 from unbribable.decision.units import Units
-from unbribable.practice.estimate import Estimate
 
 X = np.linspace(0.0, 1.0, 14)[:, None]
 KERNEL = ub.Matern(2.5, 0.4)
@@ -51,33 +50,6 @@ def test_a_reading_that_is_certainly_a_lie_does_not_widen_the_default_of_a_price
     algorithm.tell(x=X[0], y=2.9)
     assert [*certain(algorithm)] == [41]
     assert algorithm.price().eps == pytest.approx(before.eps, rel=0.5)
-
-
-def test_an_estimate_is_the_textbook_posterior_with_prior_sd_b0_and_the_noise_of_each_reading() -> None:
-    rng = np.random.default_rng(0)
-    algorithm = ub.RobustGPUCB(ub.Grid(X), ASSUMED, C=1.0)
-    noise_std = []
-    for k in (2, 2, 5, 9, 9, 9, 12):
-        noise_std.append(float(rng.choice([0.05, 0.2])))
-        algorithm.tell(x=X[k], y=float(np.sin(6 * X[k, 0])), noise_std=noise_std[-1])
-    U = X[[2, 4, 13]]
-    read, y = X[[2, 2, 5, 9, 9, 9, 12]], np.array([each.y for each in algorithm.readings])
-    K = 1.5**2 * KERNEL(read, read) + np.diag(np.square(noise_std))
-    cross = 1.5**2 * KERNEL(read, U)
-    mean, sd = Estimate(algorithm.readings, ASSUMED).at(U)
-    np.testing.assert_allclose(mean, cross.T @ np.linalg.solve(K, y), atol=1e-10)
-    left = 1.5**2 - np.einsum("jx,jx->x", cross, np.linalg.solve(K, cross))
-    np.testing.assert_allclose(sd, np.sqrt(left), rtol=1e-9)
-
-
-def test_what_is_said_elsewhere_of_a_point_leaves_its_own_readings_out() -> None:
-    algorithm, _ = told("robust", n_rounds=12)
-    u = algorithm.readings[-1].u
-    others = [each for each in algorithm.readings if each.u.tolist() != u.tolist()]
-    (mean,), (sd,) = Estimate(others, ASSUMED).at(u[None])
-    assert Estimate(algorithm.readings, ASSUMED).elsewhere(u) == (
-        pytest.approx(mean, abs=1e-9), pytest.approx(sd),
-    )  # fmt: skip
 
 
 def test_units_change_numbers_and_nothing_else() -> None:
