@@ -336,7 +336,7 @@ def test_a_bribe_through_a_reading_that_was_cut_is_not_named() -> None:
 def winner_of(indices: list[int], y: list[float], assumed: ub.Assumptions) -> tuple[int, Any]:
     """The point that looks best to an audit with two lies of any size, and the price of that."""
     audit = ub.audit(CUT_X[indices], y, ub.Grid(CUT_X), assumptions=assumed, lies=2)
-    return int(np.argmax(audit.result.engine.algorithm().instances["main"].mu)), audit.price(0.01)
+    return int(np.argmax(audit.result.engine.algorithm().instances["all"].mu)), audit.price(0.01)
 
 
 CUT_X = np.linspace(0.0, 1.0, 12)[:, None]

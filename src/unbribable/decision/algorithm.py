@@ -49,7 +49,10 @@ class Algorithm:
         search: Where to look.
         candidates: The points compared: the Grid's, or those a Box has by now.
         instances: The learners by label.
+        is_quiet: Whether it does not warn where the readings refute the assumptions: the host does.
     """
+
+    is_quiet = False
 
     def __init__(self, domain: Grid | Box, policy: Policy, seed: Any = None) -> None:
         search = search_on(domain)
@@ -385,5 +388,6 @@ def _wholly(
             ) from error
         raise
     algorithm._learning.changed()
-    if algorithm.refuted is not None and not was_refuted and algorithm.options.beta is None:
+    is_said = algorithm.options.beta is None and not algorithm.is_quiet
+    if algorithm.refuted is not None and not was_refuted and is_said:
         warnings.warn(refuted(algorithm) or "", AssumptionsRefuted, stacklevel=4)

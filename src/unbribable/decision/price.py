@@ -104,6 +104,8 @@ def price(
     instance = algorithm.instances[label]
     source = instance.source(i)
     void = why_void(guarantee, bounds, units)
+    if lies is not None and not algorithm.journal.is_selected:  # says itself how many there must be
+        void = None
     if void is None and instance.is_behind:
         void = "No price yet: it must not rest on some of the readings alone." + guarantee.waits
     elif void is None and source is None:
