@@ -219,40 +219,6 @@ def test_what_contradicts_itself_after_an_open_round_is_no_contradiction_yet(sen
 GRID = ub.Grid(np.linspace(0.0, 1.0, 9)[:, None])
 
 
-def measured(values: Values, algorithm: Any, n_lost: int = 3) -> Callable[[Any], float]:
-    """A function that has no value in its last rounds."""
-    rounds = iter(range(1, N_ROUNDS + 1 + n_lost))
-
-    def f(x: Any) -> float:
-        t = next(rounds)
-        return values(algorithm, t) if t <= N_ROUNDS else math.nan
-
-    return f
-
-
-@pytest.mark.filterwarnings("ignore:round 41 failed:RuntimeWarning")
-@pytest.mark.parametrize("n_lost", [0, 3])
-def test_a_summary_says_what_a_detection_supposes(n_lost: int) -> None:
-    own = ALGORITHMS["fast-slow"](ub.Grid(X[:1]), ASSUMED, C=2.0, seed=1)
-    run = ub.maximize(
-        measured(told_to_fast(2), own, n_lost),
-        X[:1],
-        N_ROUNDS + n_lost,
-        assumptions=ASSUMED,
-        known_or_zero=2.0,
-        seed=1,
-        progress=False,
-    )
-    assert run.detected is not None
-    assert run.refuted is None
-    said = f"Corruption was detected in round {run.detected}. Without any that happens with probability"
-    (line,) = [line for line in run.guarantee.splitlines() if line.startswith(said)]
-    assert (LOST in line) == (n_lost == 3)
-    short = f"corruption detected in round {run.detected}, if what is assumed is right"
-    assert short in run.summary()
-    assert "no reading is kept or dropped because of its value" in run.assumptions
-
-
 @pytest.mark.parametrize("n_lost", [0, 3])
 def test_an_audit_says_what_its_proof_supposes(n_lost: int) -> None:
     pytest.importorskip("clarabel")

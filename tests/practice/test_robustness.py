@@ -96,7 +96,7 @@ def assert_the_huge_lie_is_called_what_it_is(played: Game) -> None:
     run, first = played.run, played.run.suspects[0]
     assert (first.t, first.y) == (played.lied[0], HUGE)
     assert first.is_flagged
-    assert first.evidence[0].startswith("outside the main instance's interval [")
+    assert first.evidence[0].startswith("outside the bounds on f [")
     assert first.evidence[0].endswith(f" by {HUGE:.3g}")
     assert "standard deviations above what the other readings predict" in first.evidence[1]
     assert -1.0 < first.expected < 2.0

@@ -23,8 +23,8 @@ WORDS = {
         "unlike the other reading of its point",
     ),
     "bounds": (
-        Reason(Kind.OUTSIDE, off=-0.5, low=-1.0, high=2.0, instance="main"),
-        "outside the main instance's interval [-1, 2] by 0.5",
+        Reason(Kind.OUTSIDE, off=-0.5, low=-1.0, high=2.0),
+        "outside the bounds on f [-1, 2] by 0.5",
         "outside the bounds",
     ),
     "predicted": (

@@ -15,7 +15,7 @@ class Kind(StrEnum):
     SAME_POINT = "same point"
     """Other readings of the same point differ: `off` from their median; `rounds` are theirs."""
     OUTSIDE = "outside"
-    """It lies `off` outside [`low`, `high`], the bounds of `instance` on f at its point."""
+    """It lies `off` outside [`low`, `high`], the bounds on f at its point."""
     PREDICTED = "predicted"
     """It is `off` by `off / sd` standard deviations from `expected`, what the others predict."""
     EQUAL = "equal"
@@ -43,7 +43,6 @@ class Reason:
     sd: float | None = None
     low: float | None = None
     high: float | None = None
-    instance: str | None = None
     n: int | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def _outside(outside: Outside | None, y: float, units: Units, algorithm: Algorit
         return []
     low, high = units.interval(outside.lower, outside.upper)
     off = y - min(max(y, low), high)  # of what was told: the algorithm may have learned it clipped
-    return [Reason(Kind.OUTSIDE, off=off, low=low, high=high, instance=outside.instance)]
+    return [Reason(Kind.OUTSIDE, off=off, low=low, high=high)]
 
 
 def _equal(verdict: Verdict, y: Floats, rounds: Ints, k: int) -> list[Reason]:

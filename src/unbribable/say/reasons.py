@@ -19,8 +19,8 @@ def full(reason: Reason, counting: Counting = ROUNDS) -> str:
             n = len(rounds)
             whose = f"the median of {n} other readings" if n > 1 else "the only other reading"
             return f"{_distance(off)} {whose} of the same point"
-        case Reason(kind=Kind.OUTSIDE, off=float(off), low=low, high=high, instance=name):
-            return f"outside the {name} instance's interval [{low:.3g}, {high:.3g}] by {abs(off):.3g}"
+        case Reason(kind=Kind.OUTSIDE, off=float(off), low=low, high=high):
+            return f"outside the bounds on f [{low:.3g}, {high:.3g}] by {abs(off):.3g}"
         case Reason(kind=Kind.PREDICTED, expected=mean, sd=float(sd)):
             return f"{_in_sd(reason)} what the other readings predict ({mean:.3g} +- {sd:.3g})"
         case Reason(kind=Kind.EQUAL, rounds=rounds):
