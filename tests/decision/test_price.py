@@ -334,17 +334,16 @@ def test_a_bribe_through_a_reading_that_was_cut_is_not_named() -> None:
 
 
 def winner_of(indices: list[int], y: list[float], assumed: ub.Assumptions) -> tuple[int, Any]:
-    """The point that looks best to an audit with two lies of any size, and the price of that."""
-    audit = ub.audit(CUT_X[indices], y, ub.Grid(CUT_X), assumptions=assumed, lies=2)
-    return int(np.argmax(audit.result.engine.algorithm().instances["all"].mu)), audit.price(0.01)
+    """The point that looks best to an audit, and the price of that."""
+    audit = ub.audit(CUT_X[indices], y, ub.Grid(CUT_X), assumptions=assumed, corruption=2.0)
+    return int(np.argmax(audit.result.engine.algorithm().instances["main"].mu)), audit.price(0.01)
 
 
 CUT_X = np.linspace(0.0, 1.0, 12)[:, None]
 
 
 def test_a_bribe_that_an_audit_names_would_have_worked() -> None:
-    """One reading of 1000, which is cut: told as 999.73 it is cut as before, and nothing changes."""
-    n_named, n_unnamed, kernel = 0, 0, ub.SquaredExponential(0.2)
+    n_named, kernel = 0, ub.SquaredExponential(0.2)
     assumed = ub.Assumptions(kernel, B=1.0, B0=1.0, noise_std=0.05, lam=0.05, c_max=math.inf)
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -353,11 +352,10 @@ def test_a_bribe_that_an_audit_names_would_have_worked() -> None:
         f = kernel(CUT_X, centres) @ heights / norm
         indices = list(range(12))
         y = [float(f[i] + 0.05 * rng.standard_normal()) for i in (*indices, *indices)][:12]
-        y[int(rng.integers(12))] = 1000.0
+        y[int(rng.integers(12))] += 1.0
         before, found = winner_of(indices, y, assumed)
-        n_unnamed += found.bribe is None
         if found.lies:
             n_named += 1
             other = [value + 1.01 * found.lies.get(t, 0.0) for t, value in enumerate(y, 1)]
             assert winner_of(indices, other, assumed)[0] != before
-    assert n_named > n_unnamed > 0
+    assert n_named > 6

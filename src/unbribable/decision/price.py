@@ -124,7 +124,9 @@ def price(
         share = next((share for share in SHARES if share * spread >= least), SHARES[-1])
         eps, by = share * spread, f"{100.0 * share:g} % of the range read"
     found = proven_price(source.differences, source.noise, eps / units.scale, source.cap)
-    bribe, changed = _bribe(algorithm, instance, source.cap, units)
+    bribe, changed = None, dict[int, float]()
+    if lies is None:  # else what looks best is no matter of one belief that trusts every reading
+        bribe, changed = _bribe(algorithm, instance, source.cap, units)
     changed = {t - 1 + counted[1]: lie for t, lie in changed.items()}
     budget = policy.budgets[label]
     probability = 1.0 - budget.delta
@@ -133,6 +135,7 @@ def price(
     sentence, more = _words(algorithm, found, (f"{eps:.4g}", by), units, sure, spread)
     n_needed = None
     if lies is not None:
+        probability = lies.probability
         n_needed = lies.needed_for_better(eps)
         by_number = _number_words(algorithm, lies, n_needed, (f"{eps:.4g}", by), clause)
         sentence, more = by_number, " ".join(filter(None, [sentence if found.value else "", more]))
