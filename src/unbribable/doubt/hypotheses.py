@@ -5,7 +5,7 @@ kernel, one lengthscale per coordinate, a scale, a constant mean, and the standa
 noise. z_i says whether reading i is a lie. Of an honest reading y_i = f(x_i) + noise; a lie may be
 anything, by a Cauchy density. Lies are rare, and come together in time:
 
-    p(z) ~ Beta-binomial(sum z; A, B) * exp(J * sum_i z_i (z_{i-1} - SPARSE))
+    p(z) ~ Beta-binomial(sum z; A, B) * exp(J * sum_i z_i z_{i-1}) / (its mean over as many lies)
 
 Markov chains draw hypotheses from their posterior. Where they agree that is
 likely, and where they differ it is in doubt: no reading is judged by one model and predicted by
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betaln, expit
+from scipy.special import betaln, expit, gammaln, logsumexp
 
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.kernels import Kernel, Matern
@@ -35,8 +35,8 @@ LIE_SPREAD = 3.0
 A, B = 1.0, 12.0
 """Of the Beta prior of the share of lies."""
 
-J, SPARSE = 0.7, 0.1
-"""How much a lie makes the readings before and after it suspicious, in log odds, and what that costs."""
+J = 0.7
+"""How much a lie makes the readings before and after it suspicious, in log odds."""
 
 FARTHEST = 1e3
 """Readings are cut at so many robust units: beyond, all lies are alike."""
@@ -96,6 +96,7 @@ class Data:
         order = np.argsort(rounds, kind="stable")
         self.before, self.after = np.full(self.n, self.n), np.full(self.n, self.n)
         self.before[order[1:]], self.after[order[:-1]] = order[:-1], order[1:]
+        self.log_share = log_share(self.n)
         rows, columns = np.tril_indices(self.n)
         self.lower = rows * (self.n + 1) + columns  # places in a bordered matrix, (n + 1, n + 1)
         self.gram: Floats | None = None
@@ -117,6 +118,27 @@ def location_and_scale(y: Floats) -> tuple[float, float]:
     if spread <= 1e-12 * abs(median):
         spread = float(abs(median)) or 1.0
     return float(median), spread
+
+
+def log_share(n: int) -> Floats:
+    """ln of C(n, k) over the sum of exp(J * neighbours that both are lies) over all sets of k: (n + 1,).
+
+    So that lies come together, but not more of them: how many there are is as likely as without J. Of
+    the sets of k lies in r stretches, each of which has k - r such neighbours, there are
+    C(k - 1, r - 1) C(n - k + 1, r).
+    """
+    k, r = np.arange(1, n + 1)[:, None], np.arange(1, n + 1)
+    is_possible = (r <= k) & (r <= n - k + 1)
+    r = np.where(is_possible, r, 1)
+    sets = _log_choose(k - 1, r - 1) + _log_choose(n - k + 1, r) + J * (k - r)
+    sums = logsumexp(np.where(is_possible, sets, -np.inf), axis=1)
+    return np.append(0.0, _log_choose(n, k[:, 0]) - sums)
+
+
+def _log_choose(n: Ints | int, k: Ints) -> Floats:
+    """ln C(n, k)."""
+    found: Floats = gammaln(np.add(n, 1)) - gammaln(k + 1) - gammaln(np.subtract(n, k) + 1)
+    return found
 
 
 def prior(data: Data) -> Floats:
@@ -222,7 +244,7 @@ class Hypotheses:
         together = (np.column_stack([z, np.zeros(len(z))])[:, data.before] * z).sum(axis=1)
         alone = data.log_lie + np.where(data.is_certain, 0.0, data.doubt)
         value: Floats = self._density - _HALF_LOG_2PI * n_honest + z @ alone
-        value += betaln(A + n_lies, B + n_honest) + J * (together - SPARSE * n_lies)
+        value += betaln(A + n_lies, B + n_honest) + J * together + data.log_share[n_lies.astype(int)]
         return value
 
     # --- moves -------------------------------------------------------------------------------------
@@ -304,9 +326,11 @@ class Hypotheses:
         """The probability that each reading is a lie given the verdicts on all others, (P, n)."""
         data, z = self.data, self.z
         rest = z.sum(axis=1)[:, None] - z
+        k = rest.astype(np.intp)
         among = np.column_stack([z, np.zeros(len(z))])
         near = among[:, data.before] + among[:, data.after]
-        odds = np.log((A + rest) / (B + data.n - 1.0 - rest)) + J * (near - SPARSE)
+        odds = np.log((A + rest) / (B + data.n - 1.0 - rest)) + J * near
+        odds += data.log_share[k + 1] - data.log_share[k]
         chances: Floats = expit(data.log_lie - honest + odds + data.doubt)
         return chances
 
