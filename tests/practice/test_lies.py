@@ -133,7 +133,8 @@ def test_the_guarantee_says_how_many_lies_of_any_size_and_on_what_that_rests() -
     assert best is not None
     said = (
         "With probability at least 0.9, against any adversary, weak or strong, who corrupts at most 1 "
-        f"reading by any amount, none of the {run.engine.algorithm().candidates.n} candidates is better ",
+        "reading by any amount, none of the ",
+        f" {run.engine.algorithm().candidates.n} candidates is better than this one by more than ",
         "only if this fit is right",
     )
     assert "clipped" not in run.guarantee
