@@ -18,7 +18,7 @@ import numpy as np
 
 import unbribable as ub
 from games import random_function
-from unbribable.decision import instance, intervals
+from unbribable.decision import instance
 from unbribable.decision.proven import counted, energy, left_out
 from unbribable.decision.proven.better import Better
 from unbribable.decision.recommend import left_out as left_out_of
@@ -82,17 +82,16 @@ def sharp(oracle: Oracle) -> Iterator[None]:
     begin, work_out, width = (
         instance.Instance.__init__,
         energy.EnergyBounds._work_out,
-        intervals.Intervals._new_noise_width,
+        instance.Instance._new_noise_width,
     )
 
     def begins(self: Any, label: str, *words: Any, **more: Any) -> None:
         begin(self, label, *words, **more)
-        held = self._held
-        held.oracle, held.label = now.oracle, label
-        if held.energy is not None:
-            held.energy.oracle, held.energy.label = now.oracle, label
-            held.energy._work_out()
-        held._work_out()
+        self.oracle = now.oracle
+        if self.energy is not None:
+            self.energy.oracle, self.energy.label = now.oracle, label
+            self.energy._work_out()
+        self._work_out()
 
     def works_out(self: Any) -> None:
         now.energy = self.oracle.energy(self.label) if hasattr(self, "oracle") else 0.0
@@ -110,7 +109,7 @@ def sharp(oracle: Oracle) -> Iterator[None]:
     with (
         patch.object(instance.Instance, "__init__", begins),
         patch.object(energy.EnergyBounds, "_work_out", works_out),
-        patch.object(intervals.Intervals, "_new_noise_width", widths),
+        patch.object(instance.Instance, "_new_noise_width", widths),
         patch.object(energy, "noise_energy", lambda *words: now.energy),
         patch.object(counted, "noise_level", levels),
         patch.object(left_out, "noise_level", levels),

@@ -102,18 +102,51 @@ def test_there_is_a_test_for_every_example():
     assert all(path.name in text for path in EXAMPLES.iterdir() if path.is_file())
 
 
+def outputs(name, folder):
+    """What each code cell of a notebook shows, by its source."""
+    notebook = nbformat.read(EXAMPLES / name, as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "outputs are not kept"
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}}).execute()
+    return {cell.source: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+
+
+def printed(shown):
+    """All that was printed, in one text."""
+    return "".join(each.text for cell in shown.values() for each in cell if each.output_type == "stream")
+
+
 @pytest.mark.long
 def test_a_notebook_shows_a_bar_and_every_figure_without_being_told_to(tmp_path):
-    notebook = nbformat.read(EXAMPLES / "pictures.ipynb", as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    outputs = {cell.source: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
-    for source, shown in outputs.items():
-        if source.startswith("ub.plot_"):
-            (only,) = shown
-            assert base64.b64decode(only.data["image/png"]).startswith(b"\x89PNG"), source
-            assert only.metadata["image/png"]["width"] > 300
-        else:
-            bar, answer = shown
-            assert bar.data["text/plain"].startswith("round 24/24 ██████████ ")
-            assert "use temp=" in answer.data["text/plain"]
-    assert sum(source.startswith("ub.plot_") for source in outputs) == 4
+    shown = outputs("stuck.ipynb", tmp_path)
+    figures = [source for source in shown if source.startswith("ub.plot_")]
+    assert len(figures) == 5
+    for source in figures:
+        (only,) = shown[source]
+        assert base64.b64decode(only.data["image/png"]).startswith(b"\x89PNG"), source
+        assert only.metadata["image/png"]["width"] > 300
+    bar, answer = next(iter(shown.values()))
+    assert bar.data["text/plain"].startswith("round 24/24 ██████████ ")
+    assert "use temp=" in answer.data["text/plain"]
+    said = printed(shown)
+    assert said.count(" 5.0 expected ") >= 2, "stuck readings are flagged"
+    assert "use temp=4" in said, "and the study goes on to the oven's best"
+
+
+@pytest.mark.long
+def test_the_audit_of_a_mess_finds_the_false_readings_and_says_what_it_left_out(tmp_path):
+    said = printed(outputs("mess.ipynb", tmp_path))
+    assert "got 'overload' in line 32" in said
+    assert "'Run #' only counts the rows" in said
+    assert "false: 5, of these found: 5, honest readings flagged: 0" in said
+    assert (tmp_path / "audit.html").exists()
+
+
+@pytest.mark.long
+def test_an_attack_on_a_method_of_ones_own_shows_who_is_fooled_and_for_how_little(tmp_path):
+    said = printed(outputs("attack.ipynb", tmp_path))
+    rows = [line.split() for line in said.splitlines() if line.startswith(("nobody", "hide the top 3"))]
+    clean, hidden, _, spent = ([float(word) for word in row[-4:]] for row in rows)
+    mean, median, plain, robust = hidden
+    assert max(clean) < 0.02
+    assert robust < 0.05 < min(mean, median, plain)
+    assert spent[2] < spent[3] / 2, "GP-UCB is fooled for less than half of what RobustGPUCB withstands"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.intervals import Intervals
+from unbribable.decision.instance import Instance
 from unbribable.decision.proposal import Query, Reading
 
 
@@ -20,7 +20,7 @@ def reading_of(
     return Reading(t, u, y, drawn, "", algorithm.assumptions.lam, None, chosen_by)
 
 
-def player_of(algorithm: Algorithm, query: Query) -> Intervals:
+def player_of(algorithm: Algorithm, query: Query) -> Instance:
     """What whoever plays in the round of a query believes: an instance, or a level."""
     label = f"level-{query.level}" if query.level else query.instance
     assert label is not None

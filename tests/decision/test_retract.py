@@ -379,7 +379,8 @@ class Retracting(RuleBasedStateMachine):
     ) -> None:
         index = int(np.argmin(np.abs(POINTS - u).max(axis=1))) if self.where == "grid" else -1
         row = {"id": id_, "u": u.tolist(), "index": index, "y": y, "instance": label, "lam": lam}
-        self.log[id_] = {**row, "lcb": lcb, "level": level, "is_foreign": is_foreign}
+        row |= {"drawn": self.algorithm.drawn(id_), "chosen_by": "user" if is_foreign else "algorithm"}
+        self.log[id_] = {**row, "lcb": lcb, "level": level}
 
     @rule(pick=st.integers(0, 100), unrelated=st.booleans())
     def retract(self, pick: int, unrelated: bool) -> None:
@@ -421,7 +422,7 @@ class Retracting(RuleBasedStateMachine):
                 new.lose(t)
             return new
         rows = list(self.log.values())
-        names = ("id", "u", "index", "y", "instance", "lam", "lcb", "level", "is_foreign")
+        names = ("id", "u", "index", "y", "instance", "drawn", "chosen_by", "lam", "lcb", "level")
         words = ("id", "index", "instance", "mu", "sigma", "width", "ucb", "level")
         state = {
             **new.state(),

@@ -234,17 +234,15 @@ def test_the_state_is_plain_data(name: str) -> None:
     for column, values in state["readings"].items():
         assert isinstance(values, list if column in ("instance", "drawn", "chosen_by") else np.ndarray)
         assert len(values) == len(algorithm.readings)
-    assert np.isnan(state["readings"]["lcb"]).sum() == state["readings"]["is_foreign"].sum() > 0
+    assert np.isnan(state["readings"]["lcb"]).sum() == state["readings"]["chosen_by"].count("user") > 0
     assert as_json(state)["t"] == algorithm.t
 
 
-def test_a_state_from_before_there_were_dials_is_that_of_the_papers() -> None:
+def test_a_state_that_does_not_say_what_it_was_built_with_is_refused() -> None:
     state = make("fast-slow").state()
-    for name in ("share", "trust"):
-        del state["identity"][name]
-    make("fast-slow").restore(state)
-    with pytest.raises(ValueError, match=r"share must be the saved one, 1\.0, got share=0\.8"):
-        make("fast-slow-dials").restore(state)
+    del state["identity"]["share"]
+    with pytest.raises(ValueError, match=r"share must be the saved one, None, got share=1\.0"):
+        make("fast-slow").restore(state)
 
 
 def test_a_state_is_a_copy() -> None:
@@ -394,6 +392,9 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no format": (lambda s: s.pop("format"), "format 3.*None"),
     "no readings": (lambda s: s.pop("readings"), "readings"),
     "no column": (lambda s: s["readings"].pop("y"), "y"),
+    "no draws": (lambda s: s["readings"].pop("drawn"), r"must have the columns \['drawn'\]"),
+    "no levels": (lambda s: s["readings"].pop("level"), r"must have the columns \['level'\]"),
+    "pending level": (lambda s: s["pending"][0].pop("level"), "level"),
     "no seed": (lambda s: s.pop("seed"), "seed"),
     "no t": (lambda s: s.pop("t"), "t"),
     "no pending": (lambda s: s.pop("pending"), "pending"),

@@ -11,6 +11,7 @@ A block is one of these, and any other is refused:
 """
 
 import contextlib
+import importlib.util
 import io
 import re
 import shlex
@@ -26,12 +27,17 @@ from unbribable.cli.main import app
 from unbribable.lab.runs.spec import load_spec
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_site" not in path.parts)
+SPEC = importlib.util.spec_from_file_location("site_text", ROOT / "docs/site_text.py")
+site_text = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(site_text)
+MADE = {"_site", "kept", "reference"}
+"""Folders of docs that the site's building fills."""
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if not MADE & {*path.parts})
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks/results.md", *PAGES]
 BLOCK = re.compile(r"^```([^\n]*)\n(?::\w+:[^\n]*\n)*(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:unbribable|make|pip|python -m) [^`\n]+)`")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-WITHOUT_CODE = ("toctree", "image", "eval-rst", "command")
+WITHOUT_CODE = ("toctree", "image", "eval-rst", "command", "readme")
 YOURS = ("experiments.csv", "past.csv")
 """Tables that a document supposes its reader to have."""
 COMMANDS = typer.main.get_command(app)
@@ -219,10 +225,11 @@ def test_every_link_between_documents_leads_somewhere(path):
             assert (path.parent / target).exists(), target
 
 
-def test_the_reference_documents_every_public_name_once():
+def test_the_reference_has_a_page_for_every_public_name():
     text = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
-    named = re.findall(r"^\.\. auto\w+:: unbribable\.(\w+)$", text, re.MULTILINE)
+    named = re.findall(r"^   ~unbribable\.(\w+)$", text, re.MULTILINE)
     assert sorted(named) == sorted(ub.__all__)
+    assert named.index("maximize") < named.index("Study") < named.index("audit") < named.index("Grid")
 
 
 def test_the_page_of_commands_shows_every_command_once():
@@ -240,4 +247,38 @@ def test_every_page_stands_in_the_index_once():
         if line and not line.startswith(":")
     ]
     pages = [str(path.relative_to(ROOT / "docs").with_suffix("")) for path in PAGES]
-    assert sorted([*listed, "index"]) == sorted(pages)
+    kept = [f"kept/{name}" for name in site_text.ELSEWHERE]
+    assert sorted([*listed, "index"]) == sorted([*pages, *kept])
+
+
+def test_the_first_page_shows_the_first_screen_of_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    parts = re.findall(r"^```\{readme\}\n:from: (.*)\n:to: (.*)\n```$", text, re.MULTILINE)
+    first, install = [readme[(at := readme.index(a)) : readme.index(b, at)] for a, b in parts]
+    assert "print(result.summary())" in first
+    assert "use power=" in first
+    assert "docs/images/history.png" in first
+    assert "pip install" in install
+    assert text.count(":::{grid-item-card}") == 3
+
+
+def test_a_link_leads_to_the_page_of_the_site_that_has_the_text():
+    text = "[a](../CONTRIBUTING.md) [b](threats.md#tables) [c](../Makefile) ![d](images/history.png)"
+    led = site_text.led(text, ROOT / "docs", "tutorials/optuna")
+    assert led == "[a](../kept/contributing.md) [b](../threats.md#tables) c ![d](../images/history.png)"
+
+
+def test_a_figure_on_white_is_turned_into_one_on_the_ground_of_the_night(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    colors = [(255, 255, 255), (0, 0, 0), (0, 114, 178)]
+    picture = image.new("RGB", (3, 1))
+    picture.putdata(colors)
+    picture.save(tmp_path / "day.png")
+    site_text.darken(tmp_path / "day.png", tmp_path / "night.png")
+    with image.open(tmp_path / "night.png") as made:
+        ground, ink, blue = (made.getpixel((k, 0)) for k in range(3))
+    assert ground == (20, 20, 20)
+    assert ink == (255, 255, 255)
+    assert blue[2] > blue[1] > blue[0], "the hue is kept"
+    assert sum(blue) > sum(colors[2]), "and what was darker than the middle is lighter now"

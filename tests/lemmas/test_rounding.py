@@ -27,20 +27,9 @@ def one_by_one(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior
     return posterior
 
 
-def in_blocks(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
-    for start in range(0, len(readings), 8):
-        posterior.observe_block(X, readings[start : start + 8])
-    return posterior
-
-
 def at_once(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
     posterior.observe_all(readings)
     return posterior
-
-
-def looked_at(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
-    half = len(readings) // 2
-    return one_by_one(posterior, readings[:half]).look(X, readings[half:])
 
 
 def rebuilt(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
@@ -60,7 +49,7 @@ def growing(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
     return posterior
 
 
-LEARN = [one_by_one, in_blocks, at_once, looked_at, rebuilt, growing]
+LEARN = [one_by_one, at_once, rebuilt, growing]
 
 
 def lies(rng: np.random.Generator, t: int) -> list[Floats]:
@@ -132,18 +121,3 @@ def test_the_shift_is_larger_by_a_hundred_billionth_at_most(lam: float) -> None:
         moved = one_by_one(ub.Posterior(empty.kernel, X, lam), told).mu[x]
         shift = ExactWidth(posterior.tally, CAP, CAP).of_columns(posterior.R)[x]
         assert abs(moved) <= shift <= abs(moved) * (1.0 + 1.1e-11)
-
-
-@pytest.mark.parametrize("lam", [1e-6, 1e-8, 1e-10])
-def test_candidates_taken_in_with_a_block_are_believed_as_if_they_had_been_there(lam: float) -> None:
-    """Not only the lies: the mean of a smooth function where it was not read."""
-    kernel = ub.Matern(2.5, 0.2)
-    f = kernel(X, X[:3]) @ np.array([1.0, -0.5, 0.3])
-    first = [(i, float(f[i]), lam) for i in range(12)]
-    second = [(i, float(f[i]), lam) for i in range(12, 18)]
-    grown = ub.Posterior(kernel, X[:20], lam)
-    grown.observe_block(X[:20], first)
-    grown.observe_block(X, second)
-    there = ub.Posterior(kernel, X, lam)
-    there.observe_all(first + second)
-    np.testing.assert_allclose(grown.mu, there.mu, atol=1e-10)

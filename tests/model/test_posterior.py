@@ -14,6 +14,7 @@ from sklearn.gaussian_process import kernels as sk
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
+from unbribable.model import posterior as posteriors
 from unbribable.model.kernels import Kernel
 from unbribable.model.posterior import CHECK_EVERY, DRIFT_TOLERANCE, Posterior
 
@@ -237,6 +238,23 @@ def test_the_next_check_mends_a_drifted_posterior() -> None:
     np.testing.assert_allclose(posterior.mu, dense.mu, rtol=0.0, atol=1e-8)
     np.testing.assert_allclose(posterior.var, dense.var, rtol=1e-6)
     assert posterior.drift() < DRIFT_TOLERANCE
+
+
+@pytest.mark.parametrize("spoilt", ["matrix", "variance", "nothing"])
+def test_with_many_points_some_rows_show_the_drift(monkeypatch: pytest.MonkeyPatch, spoilt: str) -> None:
+    """They are computed from all the others; no m x m system is factored."""
+    monkeypatch.setattr(posteriors, "M_SMALL", 2)
+    readings = some_readings(1, 300)
+    posterior = told(readings[:200])
+    assert posterior.m > 8
+    posterior._R.flush()
+    posterior._R.blocks[0][: posterior.m] *= 1.0 + 1e-4 * (spoilt == "matrix")
+    posterior.var *= 1.0 + 1e-4 * (spoilt == "variance")
+    monkeypatch.setattr(Posterior, "drift", None)
+    assert posterior._is_off() == (spoilt != "nothing")
+    posterior._checked_at = (posterior.m, posterior.tally.n_readings - CHECK_EVERY)
+    assert posterior.observe(*readings[200]).is_rebuilt == (spoilt != "nothing")
+    np.testing.assert_allclose(posterior.var, Dense(readings[:201]).var, rtol=1e-6)
 
 
 def test_a_new_point_shows_an_error_of_the_matrix_at_once() -> None:

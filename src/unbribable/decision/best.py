@@ -3,12 +3,12 @@
 import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
-from unbribable.decision.intervals import Intervals
+from unbribable.decision.instance import Instance
 from unbribable.model.checks import Bools, Floats, Ints
 
 
 def best(
-    now: Intervals, alpha: float, among: Bools | None = None, ahead: Ahead = NOTHING
+    now: Instance, alpha: float, among: Bools | None = None, ahead: Ahead = NOTHING
 ) -> tuple[int, float]:
     """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].
 
@@ -41,7 +41,7 @@ def best(
     return top, float(ucb[top])
 
 
-def promising(now: Intervals, alpha: float, best: int, ahead: Ahead = NOTHING) -> Floats:
+def promising(now: Instance, alpha: float, best: int, ahead: Ahead = NOTHING) -> Floats:
     """The ucb of `best`, (n,), roughly: exact at 64 candidates that lead, a closed form elsewhere.
 
     The closed form takes the shift as the multiple of sigma that it is at candidate `best`. It
@@ -62,7 +62,7 @@ def promising(now: Intervals, alpha: float, best: int, ahead: Ahead = NOTHING) -
     return ucb
 
 
-def revisited(now: Intervals, ucb: Floats, best: int, read: Ints, alpha: float = 1.0) -> int:
+def revisited(now: Instance, ucb: Floats, best: int, read: Ints, alpha: float = 1.0) -> int:
     """The best point in `read` whose ucb is within revisit * alpha * width of the best one (ours).
 
     `best` itself if there is none. Proof of the factor 1 + eta/2: instant regret is at most

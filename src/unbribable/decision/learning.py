@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from unbribable.decision.choice import Choice
-from unbribable.decision.instance import N_BLOCK, Instance
+from unbribable.decision.instance import Instance
 from unbribable.decision.journal import Journal, Lost
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import CHOOSERS, Reading
@@ -43,16 +43,12 @@ class Learning:
                 delta=budget.delta,
                 gamma=gamma,
                 levels=budget.levels,
-                waits=policy.waits,
             )
             for label, budget in policy.budgets.items()
         }
         policy.begin(self.instances, len(X))
         self.refuted: int | None = None
-        self._changed: list[str] = []
         self._unsettled: dict[str, Instance] = {}  # those that learned since the journal was settled
-        self._is_any_large = False
-        self._followed_at = 0
         self._choice: Choice | None = None
 
     def choice(self, t: int, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()) -> Choice:
@@ -142,24 +138,13 @@ class Learning:
             self.settle()
 
     def settle(self) -> None:
-        """Intersect the bounds and conclude what follows, if the journal is settled; see there.
-
-        With a large instance, whose bounds wait, what follows waits for them, but not for long.
-        """
+        """Intersect the bounds and conclude what follows, if the journal is settled; see there."""
         if not self.journal.is_settled:
             return
-        changed, n = self._changed, len(self.journal.readings)
-        is_late = n >= self._followed_at + N_BLOCK
-        for label, instance in self._unsettled.items():
-            self._is_any_large = self._is_any_large or instance.is_large
-            if instance.settle():
-                is_late = is_late or instance.is_large
-                if label not in changed:
-                    changed.append(label)
+        changed = [label for label, instance in self._unsettled.items() if instance.settle()]
         self._unsettled = {}
-        if not changed or (self._is_any_large and not is_late):
+        if not changed:
             return
-        self._changed, self._followed_at = [], n
         t = self.journal.readings[-1].t
         self.policy.after(changed, t)
         if self.refuted is None and self.policy.is_refuted():

@@ -1,6 +1,5 @@
 """The bounds of one belief at several corruptions: what it says if the corruption is at most that."""
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +16,6 @@ from unbribable.theory.widths import ExactWidth, Width, lam_rounded, shifts_exac
 
 if TYPE_CHECKING:
     from unbribable.decision.instance import Instance
-    from unbribable.decision.intervals import Intervals
 
 _ELEMENTS = 1 << 20
 """Entries of R looked at in one go: bounds the memory."""
@@ -34,11 +32,7 @@ class Believer(Protocol):
         """How many readings it holds."""
 
     @property
-    def is_large(self) -> bool:
-        """Whether readings wait."""
-
-    @property
-    def now(self) -> "Intervals":
+    def now(self) -> "Instance":
         """Belief, widths and bounds."""
 
     @property
@@ -116,12 +110,6 @@ class LevelBounds:
         self.lower = np.concatenate([self.lower, np.full((1, n), -math.inf)])
         self.renew(n)
 
-    def copy(self) -> "LevelBounds":
-        """The same, to be changed by itself."""
-        other = copy.copy(self)
-        other.upper, other.lower = self.upper.copy(), self.lower.copy()
-        return other
-
     def renew(self, n: int) -> None:
         """Follow a belief that has changed, at n candidates: no shift is known any more."""
         self._n = n
@@ -140,7 +128,7 @@ class LevelBounds:
             return ExactWidth(posterior.tally, float(self.budgets[k]), self._cap)
         return closed_form(posterior, float(self.budgets[k]), self._finite_cap)
 
-    def intersect(self, now: "Intervals", new: Ints | None = None) -> None:
+    def intersect(self, now: "Instance", new: Ints | None = None) -> None:
         """Tighten every level's bounds by the current ones, at the candidates `new` (None: at all).
 
         The knapsack's value is concave in the budget and 0 at 0, so a level's shift is at least its
@@ -250,7 +238,7 @@ class AtLevel:
         self.C = C
         self._instance = instance
         self._k = k
-        self._beginning = None if k is not None else instance.now.beginning(C, instance.is_behind)
+        self._beginning = None if k is not None else instance.beginning(C)
 
     @property
     def n_readings(self) -> int:
@@ -258,19 +246,14 @@ class AtLevel:
         return self._instance.n_readings
 
     @property
-    def is_large(self) -> bool:
-        """As of the instance."""
-        return self._instance.is_large
-
-    @property
     def is_behind(self) -> bool:
         """As of the instance."""
         return self._instance.is_behind
 
     @property
-    def now(self) -> "Intervals":
+    def now(self) -> "Instance":
         """The belief of the instance, with the widths and bounds of this level."""
-        return self._beginning or self._instance.now.at_level(self._k or 0)
+        return self._beginning or self._instance.at_level(self._k or 0)
 
     @property
     def posterior(self) -> Posterior:
@@ -301,7 +284,7 @@ class AtLevel:
     def _bars(self) -> tuple[Floats, Floats]:
         if self._beginning is not None:
             return self._beginning.ucb_bar, self._beginning.lcb_bar
-        levels = self._instance.now.levels
+        levels = self._instance.levels
         assert levels is not None
         return levels.upper[self._k], levels.lower[self._k]
 

@@ -38,8 +38,6 @@ class Policy(ABC):
     """The round whose reading gave corruption away."""
     maximisers: Bools | None = None
     """Potential maximisers of each level, (n_levels, n)."""
-    waits = True
-    """Whether readings may wait once there are many: see Instance."""
     holds_all: str | None = None
     """The instance that learns from every reading, if there is one."""
     safe_up_to: float | None = None
@@ -129,7 +127,10 @@ class Policy(ABC):
 
     def lcb_of(self, reading: Reading, i: int) -> float | None:
         """The lower bound of whoever plays in its round at candidate i, before it is learned."""
-        return None if reading.learner is None else self.instances[reading.learner].lcb_at(i)
+        if reading.learner is None:
+            return None
+        instance = self.instances[reading.learner]
+        return float(instance.mu[i]) - instance.width_at(i)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
         """Whether the lower bound taken down with a reading holds, if these are to be trusted."""

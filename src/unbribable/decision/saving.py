@@ -23,13 +23,11 @@ _DTYPES = {
     "y": np.float64,
     "lam": np.float64,
     "lcb": np.float64,
-    "is_foreign": np.bool_,
     "level": np.int64,
 }
 """Columns of numbers: `id` is the round; `lcb` is NaN where there was no bound."""
-
-_WHEN_ABSENT = {"share": 1.0, "trust": 0.0, "with_all": False}
-"""What an algorithm was built with if its state does not say: these could not be chosen then."""
+_WORDS = ("instance", "drawn", "chosen_by")
+"""Columns of words."""
 
 _OF_A_QUERY = ("index", "instance", "mu", "sigma", "width", "ucb", "level")
 
@@ -48,8 +46,7 @@ def saved(algorithm: "Algorithm") -> dict[str, Any]:
     """JSON-able values, and one array or list per column of the readings."""
     journal, search = algorithm.journal, algorithm.search
     rows = [
-        (one.t, search.index_of(one.u), one.y, one.lam, one.lcb, one.chosen_by == "user", one.level)
-        for one in journal.readings
+        (one.t, search.index_of(one.u), one.y, one.lam, one.lcb, one.level) for one in journal.readings
     ]
     numbers = zip(*rows, strict=True) if rows else [()] * len(_DTYPES)
     columns: dict[str, Any] = {  # None becomes NaN
@@ -88,7 +85,7 @@ def check_state(state: Mapping[str, Any], algorithm: "Algorithm") -> None:
         if key not in state:
             raise ValueError(f"state must have the key {key!r}, got {list(state)}")
     for name, value in identity(algorithm).items():
-        then = state["identity"].get(name, _WHEN_ABSENT.get(name))
+        then = state["identity"].get(name)
         if then != value:
             raise ValueError(f"{name} must be the saved one, {then!r}, got {name}={value!r}")
 
@@ -96,7 +93,7 @@ def check_state(state: Mapping[str, Any], algorithm: "Algorithm") -> None:
 def load(state: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) -> tuple[int, Journal]:
     """The rounds so far, and what is to be learned again; all of it is checked before."""
     t = checks.integer("t", state["t"], at_least=0)
-    readings = _readings(state["readings"], algorithm, seed)
+    readings = _readings(state["readings"], algorithm)
     pending = {query.t: query for query in (_query(row, algorithm, seed) for row in state["pending"])}
     rounds = [reading.t for reading in readings] + [row["id"] for row in state["pending"]]
     if len(set(rounds)) < len(rounds):
@@ -119,14 +116,9 @@ def load(state: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) -> tuple[
     return t, Journal(retracted, lost, readings, pending, n_at_once, n_table)
 
 
-def _readings(columns: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) -> list[Reading]:
-    """In the order of telling.
-
-    A state without the columns `drawn` and `chosen_by` is read too: then draws are by seed and round,
-    and what the user did not choose the algorithm did. Without `level` there were no levels.
-    """
-    columns = {"level": np.zeros(len(columns.get("id", ())), np.int64), **columns}
-    needed = (*_DTYPES, "instance", *(["u"] if algorithm.search.is_saved_by_point else []))
+def _readings(columns: Mapping[str, Any], algorithm: "Algorithm") -> list[Reading]:
+    """In the order of telling."""
+    needed = (*_DTYPES, *_WORDS, *(["u"] if algorithm.search.is_saved_by_point else []))
     missing = [name for name in needed if name not in columns]
     if missing:
         raise ValueError(f"readings must have the columns {missing}, got {list(columns)}")
@@ -134,10 +126,6 @@ def _readings(columns: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) ->
         name: np.asarray(columns[name], dtype=dtype).tolist() for name, dtype in _DTYPES.items()
     }
     plain |= {name: columns[name] for name in needed[len(_DTYPES) :]}
-    plain["drawn"] = columns.get("drawn") or [seed.choose(t, algorithm.draws) for t in plain["id"]]
-    plain["chosen_by"] = columns.get("chosen_by") or [
-        "user" if is_foreign else "algorithm" for is_foreign in plain["is_foreign"]
-    ]
     lengths = {name: len(column) for name, column in plain.items()}
     if len(set(lengths.values())) != 1:
         raise ValueError(f"readings must be columns of equal length, got lengths {lengths}")
@@ -159,7 +147,7 @@ def _readings(columns: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) ->
 
 
 def _query(row: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) -> Query:
-    names, row = {"id", "u", *_OF_A_QUERY}, {"level": 0, **row}
+    names = {"id", "u", *_OF_A_QUERY}
     if set(row) != names:
         raise ValueError(f"a pending query must have {sorted(names)}, got {sorted(row)}")
     t, label = checks.integer("id", row["id"], at_least=1), _label(row["instance"], algorithm)

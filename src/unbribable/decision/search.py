@@ -188,15 +188,14 @@ class BoxSearch(Search):
     def grow(self, u: Floats, learner: Believer | None, stream: int) -> bool:
         """Make u a candidate, and with it some points round it and round the learner's incumbent.
 
-        As many local ones in all as there were Sobol points, and none once readings wait: the points
-        read lie densely by then. They are drawn from a fixed stream, so they are a function of the
-        readings alone.
+        As many local ones in all as there were Sobol points. They are drawn from a fixed stream, so
+        they are a function of the readings alone.
         """
         known = self.index_of(u)
         if known is not None:
             u = self.candidates.coordinates[known]  # the scaling of x may have rounded it
         new = [u]
-        if learner is not None and self._n_local < self._box.n_candidates and not learner.is_large:
+        if learner is not None and self._n_local < self._box.n_candidates:
             incumbent = self.candidates.coordinates[np.argmax(learner.lcb_bar)]
             rng = np.random.default_rng([3, stream])
             reach = 0.2 * 0.5 ** rng.integers(0, 5, size=(2 * N_LOCAL, 1))

@@ -1,6 +1,5 @@
 """The posterior covariance of the points read with every candidate, as it is stored."""
 
-import copy
 import itertools
 from collections.abc import Sequence
 
@@ -35,8 +34,7 @@ class Covariance:
     def __init__(self, n: int, n_waiting_max: int) -> None:
         self.m, self.n = 0, n
         self.blocks: list[Floats] = [np.zeros((8, n))]
-        self._k, self._is_look = 0, False
-        self._kept: Floats | None = None  # in a look: 0 for the rows that are begun anew, else 1
+        self._k = 0
         self._columns: Floats = np.zeros((8, n_waiting_max))
         self._steps: Floats = np.zeros((n_waiting_max, n))
 
@@ -51,13 +49,8 @@ class Covariance:
         if not self._k:
             return row.copy()
         columns, steps = self._waiting
-        kept = 1.0 if self._kept is None else float(self._kept[j])
-        less: Floats = kept * row - columns[j] @ steps
+        less: Floats = row - columns[j] @ steps
         return less
-
-    def rows(self, js: Sequence[int]) -> Floats:
-        """Some rows, (k, n)."""
-        return np.array([self.row(j) for j in js]).reshape(len(js), self.n)
 
     def diagonal(self, u: Ints) -> Floats:
         """R[j, u[j]] for every row j, (m,); nothing may wait."""
@@ -69,17 +62,15 @@ class Covariance:
         gathered: Floats = np.concatenate(found) if len(found) > 1 else found[0]
         if self._k:
             columns, steps = self._waiting
-            kept = gathered if self._kept is None else (gathered.T * self._kept).T
-            return kept - columns @ steps[:, indices]
+            return gathered - columns @ steps[:, indices]
         return gathered.copy() if isinstance(indices, int) else gathered
 
     def times(self, pull: Floats) -> Floats:
         """pull @ R: (n,) for a pull of (m,), (k, n) for one of (k, m)."""
         (rows, part), *others = self._parts()
-        kept = pull if self._kept is None else pull * self._kept
-        product: Floats = kept[..., rows] @ part
+        product: Floats = pull[..., rows] @ part
         for rows, part in others:
-            product += kept[..., rows] @ part
+            product += pull[..., rows] @ part
         if self._k:
             columns, steps = self._waiting
             product -= (pull @ columns) @ steps
@@ -90,8 +81,7 @@ class Covariance:
         columns, steps = self._waiting
         total = np.zeros(self.n)
         for rows, part in self._parts():
-            kept = part if self._kept is None else self._kept[rows, None] * part
-            values = kept - columns[rows] @ steps if self._k else part
+            values = part - columns[rows] @ steps if self._k else part
             total += np.einsum("j,jx,jx->x", prec[rows], values, values)
         return total
 
@@ -124,7 +114,7 @@ class Covariance:
                 n_used = min(max(self.m - k * N_ROWS, 0), N_ROWS)
                 self.blocks[k] = np.zeros((len(block), width))
                 self.blocks[k][:n_used, : block.shape[1]] = block[:n_used]
-        if self._steps.shape[1] < width:  # it was this one that grew, or a look
+        if self._steps.shape[1] < width:
             self._steps = np.zeros((len(self._steps), width))
 
     def defer(self, column: Floats, step: Floats, anew: Sequence[int]) -> None:
@@ -140,41 +130,14 @@ class Covariance:
             self.flush()
 
     def flush(self) -> None:
-        """Subtract what waits, in place; a look leaves it waiting."""
-        if self._k and not self._is_look:
+        """Subtract what waits, in place."""
+        if self._k:
             self._subtract(self._columns[: self.m, : self._k], self._steps[: self._k])
             self._k = 0
 
     def drop_waiting(self) -> None:
         """Forget what waits: all of R is going to be set."""
         self._k = 0
-
-    def subtract(self, columns: Floats, steps: Floats, anew: Sequence[int]) -> None:
-        """R -= columns @ steps, (m, k) and (k, n), now (in a look: in thought); nothing may wait.
-
-        The rows `anew` are begun anew: they count as zero before.
-        """
-        if self._is_look:
-            self._columns, self._steps, self._k = columns, steps, len(steps)
-            self._kept = np.ones(self.m)
-            self._kept[anew] = 0.0
-            return
-        if not len(steps):
-            return
-        self._begin_anew(anew)
-        padded = np.zeros((len(steps), self.blocks[0].shape[1]))
-        padded[:, : self.n] = steps
-        self._subtract(columns, padded)
-
-    def look(self) -> "Covariance":
-        """The same in the same memory, to be looked at with further rows and columns.
-
-        They are written behind R. Whatever goes on with R itself overwrites them, and ends the look.
-        """
-        self.flush()
-        other = copy.copy(self)
-        other._is_look = True
-        return other
 
     def _begin_anew(self, js: Sequence[int]) -> None:
         for j in js:

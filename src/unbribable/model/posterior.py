@@ -1,6 +1,5 @@
 """The Gaussian-process posterior on a finite domain, in one matrix."""
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ import numpy as np
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.covariance import Covariance
 from unbribable.model.kernels import Kernel
-from unbribable.model.solve import System, condition, resolution
+from unbribable.model.solve import System, resolution
 from unbribable.model.tally import Reading, Tally
 
 DRIFT_TOLERANCE = 1e-6
@@ -26,7 +25,7 @@ PREC_MAX_NEW = 1e3
 """The same for new candidates, whose variance multiplies it once more."""
 
 N_WITNESSES = 8
-"""Rows of R that are computed along with the new ones of a block, and compared."""
+"""Rows of R that are computed from the others and compared, where there are many points."""
 
 _BLOCK = 4096
 """Candidates handled at once where a rebuild would otherwise copy the whole matrix."""
@@ -189,33 +188,6 @@ class Posterior:
         self.rebuild()
         self.n_rebuilds, self._checked_at = 0, (self.m, self.tally.n_readings)
 
-    def observe_block(self, X: Floats, readings: Sequence[Reading]) -> None:
-        """`extend`, then `observe` each of some readings (candidate, y, noise). Equal up to rounding.
-
-        One pass over R instead of one for each reading. Some rows of R, spread evenly, are computed from
-        all the others and compared: if one is off, everything is rebuilt.
-        """
-        self._R.flush()
-        self._R.subtract(*self._take(X, readings))
-        rows = np.unique(np.linspace(0, self.m - 1, min(self.m, N_WITNESSES)).astype(np.intp))
-        witnesses = self.u[rows]
-        error = np.abs(self.rows_of(witnesses.tolist(), self.X) - self._R.rows(rows.tolist()))
-        scale = np.sqrt(np.abs(np.outer(self.var[witnesses], self.var)))
-        if self.var.min() < 0.0 or (error > DRIFT_TOLERANCE * scale).any():
-            self.rebuild()
-
-    def look(self, X: Floats, readings: Sequence[Reading]) -> "Posterior":
-        """What `observe_block` would lead to, with this posterior left as it is.
-
-        Shares its memory: good until its next reading. Not checked for drift, so a variance below what
-        float64 resolves is given that.
-        """
-        other = copy.copy(self)
-        other._R, other.tally = self._R.look(), self.tally.copy()
-        other._R.subtract(*other._take(X, readings))
-        other._floor()
-        return other
-
     def at(self, X: Floats) -> tuple[Floats, Floats]:
         """Mean and variance at arbitrary points, by the m x m system [BKS20, Eqs. 5, 9]."""
         return self.system().at(X, self.ybar) if self.m else (np.zeros(len(X)), self.kernel.diag(X))
@@ -357,38 +329,21 @@ class Posterior:
         self.tally.add_point(i)
         return is_off
 
-    def _take(self, X: Floats, readings: Sequence[Reading]) -> tuple[Floats, Floats, list[int]]:
-        """All of `observe_block` but `Covariance.subtract`, whose arguments are returned."""
-        n, u, prec = len(self.mu), self.u.copy(), self.prec
-        told = Tally(self.lam, readings)
-        fresh = [i for i in told.u.tolist() if i not in self.tally.row]
-        points = [*range(n, len(X)), *(i for i in fresh if i < n)]
-        if len(X) > n and self._needs_system(PREC_MAX_NEW):
-            self._system = self.system()  # for rows_of, too
-            columns = self._system.columns(self.kernel(X[u], X[n:]))
-            rows = self.rows_of(points, X)
-        else:
-            rows = self.rows_of(points, X)
-            columns = rows[: len(X) - n, u].T  # R is symmetric on the points read
-        self.X = X
-        self.mu = np.concatenate([self.mu, (prec * self.ybar) @ columns])
-        self.var = np.concatenate([self.var, rows[np.arange(len(X) - n), np.arange(n, len(X))]])
-        self._R.widen(len(X))
-        self._R.set_columns(n, columns)
-        self._R.add_rows(rows[[points.index(i) for i in fresh]])
-        self.tally.add_all(readings)
-        own = np.array([self.tally.row[i] for i in told.u.tolist()], dtype=np.intp)
-        top = self._R.rows(own.tolist())
-        steps, gain = condition(top, told.u, told.prec)
-        self.mu += (told.ybar - self.mu[told.u]) @ steps
-        self.var -= np.einsum("px,px->x", top, steps)
-        self.var[told.u] = np.diag(steps[:, told.u]) / told.prec  # the same without cancellation
-        self.gain += gain
-        self._S = self._system = self._noise_var = None
-        columns = self._R.columns(told.u)
-        is_anew = np.diag(top[:, told.u]) > 1.0 / told.prec
-        columns[own[is_anew]] = -np.diag(1.0 / told.prec)[is_anew]  # as in `observe`
-        return columns, steps, own[is_anew].tolist()
+    def _is_off(self) -> bool:
+        """Whether R has drifted: by `drift` or, where that is O(m^3) too many, by some of its rows.
+
+        These, spread evenly over R, are computed from all the others and compared: O(m n).
+        """
+        if self.m <= 4 * M_SMALL:
+            return self.drift() > DRIFT_TOLERANCE
+        self._R.flush()
+        rows = np.linspace(0, self.m - 1, N_WITNESSES).astype(np.intp)
+        there = self.u[rows]
+        found, kept = self.rows_of(there.tolist(), self.X), np.array([self._R.row(j) for j in rows])
+        found_var = found[np.arange(N_WITNESSES), there]
+        scale = np.sqrt(np.abs(np.outer(self.var[there], self.var)))
+        is_off = bool((np.abs(found - kept) > DRIFT_TOLERANCE * scale).any())
+        return is_off or bool((np.abs(found_var / self.var[there] - 1.0) > DRIFT_TOLERANCE).any())
 
     def _mend_if_drifted(self) -> bool:
         is_due = self.m >= 2 * self._checked_at[0]
@@ -397,7 +352,7 @@ class Posterior:
         if not (is_due or is_negative):
             return False
         self._checked_at = (self.m, self.tally.n_readings)
-        if is_negative or self.drift() > DRIFT_TOLERANCE:
+        if is_negative or self._is_off():
             self.rebuild()
             return True
         self._R.flush()

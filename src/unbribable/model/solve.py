@@ -1,4 +1,4 @@
-"""Every factorisation of the library: solve, invert, log-determinant, conditioning."""
+"""Every factorisation of the library: solve, invert, log-determinant."""
 
 from contextlib import suppress
 
@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, lu_factor, lu_solve, solve_triangular
 from scipy.linalg.lapack import dpotri
 
-from unbribable.model.checks import Floats, Ints
+from unbribable.model.checks import Floats
 from unbribable.model.kernels import Kernel
 
 _BLOCK = 1024
@@ -58,11 +58,6 @@ class PivotedFactor:
 
     def __init__(self, matrix: Floats) -> None:
         self._factor = lu_factor(matrix, check_finite=False)
-
-    @property
-    def half_log_det(self) -> float:
-        """0.5 ln |det|."""
-        return 0.5 * float(np.sum(np.log(np.abs(np.diag(self._factor[0])))))
 
     def solve(self, right: Floats) -> Floats:
         """matrix^-1 right, for (m,) or (m, k)."""
@@ -128,27 +123,6 @@ class System:
         """Posterior variance at the points read, (m,), by A^-1 alone."""
         variances: Floats = (1.0 - self.factor.inverse_diagonal() / self._prec) / self._prec
         return variances
-
-
-def condition(top: Floats, u: Ints, prec: Floats) -> tuple[Floats, float]:
-    """A Gaussian conditioned on readings of p points at once (ours).
-
-    With M = top[:, u] + diag(1 / prec), the covariance of any two points falls by the product of their
-    columns of `top` through M^-1. With pivots, since rounding must add the same to both sides of R, or
-    prec multiplies the difference in every round.
-
-    Args:
-        top: Covariance of the points with every candidate, (p, n).
-        u: Which candidates they are, (p,).
-        prec: The precision of what was read at each, (p,).
-
-    Returns:
-        The steps M^-1 top, (p, n), and the information gained.
-    """
-    if not len(u):
-        return top, 0.0
-    factor = PivotedFactor(top[:, u] + np.diag(1.0 / prec))
-    return factor.solve(top), factor.half_log_det + 0.5 * float(np.sum(np.log(prec)))
 
 
 def resolution(m: int) -> float:

@@ -1,6 +1,5 @@
 """What was read, summed up by point."""
 
-import copy
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -128,15 +127,6 @@ class Tally:
         """A copy's or a pickle's u and prec are views of its own buffers."""
         vars(self).update(state)
         self.u, self.prec = self._u[: self.m], self._prec[: self.m]
-
-    def copy(self) -> "Tally":
-        """The same, to go on separately."""
-        other = copy.copy(self)
-        for name, value in vars(self).items():
-            if not isinstance(value, int | float):
-                setattr(other, name, value.copy())
-        other.u, other.prec = other._u[: other.m], other._prec[: other.m]
-        return other
 
 
 def grown(rows: Rows) -> Rows:

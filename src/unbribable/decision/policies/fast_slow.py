@@ -70,7 +70,7 @@ class FastSlow(Policy):
 
     def _play(self, choice: Choice, label: str, probability: float) -> Play:
         rule, kept = self._rules[label], self._kept_slow
-        is_kept = label == "slow" and choice.is_plain and not self._slow.is_large
+        is_kept = label == "slow" and choice.is_plain
         if is_kept and kept is not None and kept[0] == self._slow.n_readings:
             return kept[1]
         play = Play(probability, label, rule, *choice.best(rule))

@@ -139,7 +139,7 @@ class Ladder(Policy):
         return self._is_refuted
 
     def lcb_of(self, reading: Reading, i: int) -> float | None:
-        if not reading.level or self._main.is_large:
+        if not reading.level:
             return None
         now = self._level(reading.level).now
         return float(now.mu[i]) - now.width_at(i)

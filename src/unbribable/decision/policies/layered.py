@@ -9,8 +9,7 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
 from unbribable.decision.conditions import Condition
-from unbribable.decision.instance import Instance
-from unbribable.decision.intervals import crossed
+from unbribable.decision.instance import Instance, crossed
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policies.gp_ucb import OneInstance
@@ -96,7 +95,7 @@ class Layers(Policy):
         layer, (label, probability) = self._layers[player], self.draws[k]
         rule = Rule(layer, self._alpha, (), self._among[player], partial(self._floors, player))
         play = Play(probability, label if player == k else None, rule, *choice.best(rule))
-        if choice.is_plain and not layer.is_large:
+        if choice.is_plain:
             self._kept[k] = (layer, layer.n_readings, play)
         return play
 
@@ -135,28 +134,18 @@ class Layers(Policy):
         if self._bars is None:
             self._bars, self._top = np.empty((2, *self.maximisers.shape)), np.empty((2, len(every.mu)))
             changed = [*self._layers]
-        for layer in self._layers if every.is_large else changed:  # it is, if any layer is
-            k, now = self._levels[layer.label], layer.now
-            self._bars[0, k], self._bars[1, k] = now.ucb_bar, now.lcb_bar
-        levels = every.now.levels
+        for layer in changed:
+            k = self._levels[layer.label]
+            self._bars[0, k], self._bars[1, k] = layer.ucb_bar, layer.lcb_bar
+        levels = every.levels
         assert levels is not None
         own, other = tuple(self._bars), (levels.upper, levels.lower)
         return rule_out(own, other, self.assumptions.tolerance, self.maximisers, self._top)
 
     def grown(self, n: int) -> None:
-        """A new candidate is a potential maximiser of layer l unless a layer from l up rules it out.
-
-        A large layer, where readings wait, says so later; until then it takes in what others allow.
-        """
+        """A new candidate is a potential maximiser of layer l unless a layer from l up rules it out."""
         first = self.maximisers.shape[1]
-        may_be_best = np.array(
-            [
-                np.full(n - first, self.maximisers[k].any())
-                if layer.is_large or (self._all is not None and self._all.is_large)
-                else self._may_be_best(k)[first:]
-                for k, layer in enumerate(self._layers)
-            ]
-        )
+        may_be_best = np.array([self._may_be_best(k)[first:] for k in range(len(self._layers))])
         nested = np.logical_and.accumulate(may_be_best[::-1], axis=0)[::-1]
         self.maximisers = np.concatenate([self.maximisers, nested], axis=1)
         self._bars, self._kept = None, list(self._nothing)

@@ -32,7 +32,6 @@ from unbribable.theory.budgets import KAPPA, Budget, n_hands, quorum_shares
 class Quorum(Policy):
     """Holds changing state: the hands, "all", and what follows from them; see QuorumGPUCB."""
 
-    waits = False
     holds_all = "all"
 
     def __init__(self, assumptions: Assumptions, options: Options, n_lies: int) -> None:

@@ -34,7 +34,6 @@ from unbribable.theory.energy import noise_level
 
 if TYPE_CHECKING:
     from unbribable.decision.instance import Instance
-    from unbribable.decision.intervals import Intervals
     from unbribable.theory.differences import Source
 
 N_ROUNDS = 3
@@ -127,7 +126,7 @@ class Counted:
         return self._every.n_readings
 
     @property
-    def now(self) -> "Intervals":
+    def now(self) -> "Instance":
         """Of the posterior of all readings."""
         return self._every.now
 
@@ -145,11 +144,6 @@ class Counted:
     def width(self) -> Floats:
         """From the mean, found lies repaired, to the lower bound, (n,)."""
         return self.mu - self.lower
-
-    @property
-    def is_large(self) -> bool:
-        """Whether readings wait."""
-        return self._every.is_large
 
     @property
     def is_behind(self) -> bool:

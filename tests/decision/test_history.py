@@ -1,4 +1,4 @@
-"""Many points read: readings wait for a block, looks leave no trace, histories come at once."""
+"""A history that comes at once: the same belief, and bounds that hold."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,6 @@ import pytest
 import unbribable as ub
 from contracts.members import algorithms
 from told import reading_of, told
-from unbribable.decision import instance as large
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.proposal import Reading
 
@@ -25,13 +24,6 @@ each_domain = pytest.mark.parametrize("domain", [GRID, BOX], ids=["grid", "box"]
 BUILDS = algorithms(C=0.5, T=60, seed=1)
 each_build = pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
 Build = Callable[..., Any]
-
-
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large with 16 points, blocks of 5."""
-    monkeypatch.setattr(large, "N_SINGLE", 16)
-    monkeypatch.setattr(large, "N_BLOCK", 5)
 
 
 def f(u: np.ndarray) -> np.ndarray:
@@ -51,105 +43,12 @@ def readings(domain: Any, n: int = 63) -> list[tuple[np.ndarray, float]]:
     return found
 
 
-def play(build: Build, domain: Any, look_every: int | None = None) -> Algorithm:
-    """A game in which the user chooses the points; somebody may look in between."""
+def play(build: Build, domain: Any) -> Algorithm:
+    """A game in which the user chooses the points."""
     algorithm = build(domain, ASSUMED)
-    for k, (x, y) in enumerate(readings(domain), 1):
+    for x, y in readings(domain):
         algorithm.tell(x=x, y=y)
-        if look_every and k % look_every == 0:
-            algorithm.recommend()
-            if k % 4 == 0:
-                algorithm.query_at(k + 1, algorithm.drawn(k + 1))
     return algorithm
-
-
-@pytest.mark.long
-@each_domain
-@each_build
-def test_looking_never_changes_what_comes_later(build: Build, domain: Any, small_blocks: None) -> None:
-    """Not a bit: somebody who looks after every reading, or now and then, or never."""
-    never = told(play(build, domain))
-    for every in (1, 4):
-        assert told(play(build, domain, every)) == never
-
-
-@each_domain
-@each_build
-def test_a_large_instance_believes_what_one_by_one_gives(
-    build: Build, domain: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Mean and sigma up to rounding at every candidate of both; bounds that are only wider, and hold."""
-    single = play(build, domain)
-    monkeypatch.setattr(large, "N_SINGLE", 16)
-    monkeypatch.setattr(large, "N_BLOCK", 5)
-    blocks = play(build, domain)
-    is_large = any(instance.is_large for instance in blocks.instances.values())
-    assert is_large == blocks.policy.waits  # in a quorum no reading waits
-    where = [single.candidates.index_of(u) for u in blocks.candidates.coordinates]
-    both = [k for k, index in enumerate(where) if index is not None]
-    there = np.array([where[k] for k in both], dtype=np.intp)
-    assert len(both) > 60
-    for label, instance in blocks.instances.items():
-        other = single.instances[label]
-        assert instance.n_readings == other.n_readings
-        np.testing.assert_allclose(instance.mu[both], other.mu[there], rtol=0.0, atol=1e-8)
-        np.testing.assert_allclose(instance.sigma[both], other.sigma[there], rtol=1e-8)
-        np.testing.assert_allclose(instance.width[both], other.width[there], rtol=1e-6)
-        if domain is GRID:
-            assert (instance.ucb_bar >= other.ucb_bar - 1e-9).all()
-            assert (instance.lcb_bar <= other.lcb_bar + 1e-9).all()
-    true = f(blocks.candidates.coordinates)
-    for label in blocks.policy.trust(None, None).labels:
-        assert (true <= blocks.policy.named(label).ucb_bar + 1e-9).all()
-        assert (true >= blocks.policy.named(label).lcb_bar - 1e-9).all()
-
-
-@pytest.mark.long
-@each_domain
-@each_build
-def test_a_large_run_resumes_and_retracts_exactly(build: Build, domain: Any, small_blocks: None) -> None:
-    """Bit for bit, in the middle of a block; a retraction is as if it had never been told."""
-    algorithm = play(build, domain, 3)
-    resumed = build(domain, ASSUMED).restore(algorithm.state())
-    assert told(resumed) == told(algorithm)
-    algorithm.retract(30)
-    again = build(domain, ASSUMED)
-    again.lose(30)
-    for k, (x, y) in enumerate(readings(domain), 1):
-        if k != 30:
-            again.learn(reading_of(again, k, x, y, algorithm.drawn(k)))
-    one, other = told(algorithm), told(again)
-    assert {key: one[key] for key in algorithm.instances} == {
-        key: other[key] for key in algorithm.instances
-    }
-
-
-@each_build
-def test_a_large_learner_that_plays_spreads_its_queries(build: Build, small_blocks: None) -> None:
-    """What waits counts in the choice: the next queries are not the same point again and again."""
-    algorithm = play(build, GRID)
-    asked = []
-    for _ in range(6):
-        query = algorithm.ask()
-        asked.append(query.index)
-        algorithm.tell(query, float(f(query.u[None, :])[0]))
-    played = algorithm.readings[-6:]
-    assert [algorithm.candidates.index_of(reading.u) for reading in played] == asked
-    assert len(set(asked)) > 1
-
-
-@pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
-@pytest.mark.parametrize("build", [BUILDS["robust"], BUILDS["layered"], BUILDS["fast-slow"]])
-def test_a_refutation_comes_with_the_block(build: Build, small_blocks: None) -> None:
-    """Readings beyond anything allowed, of one point: not at once, but not later than a few blocks."""
-    algorithm = play(build, GRID)
-    for _ in range(200):
-        algorithm.tell(x=GRID.points[0], y=30.0)
-    assert algorithm.refuted is not None
-    assert algorithm.recommend().regret_bound is None
-
-
-# --- at once ---------------------------------------------------------------------------------------
 
 
 def past_of(algorithm: Algorithm) -> list[Reading]:
