@@ -35,7 +35,7 @@ LIE_SPREAD = 3.0
 A, B = 1.0, 12.0
 """Of the Beta prior of the share of lies."""
 
-J = 0.7
+J = 1.4
 """How much a lie makes the readings before and after it suspicious, in log odds."""
 
 FARTHEST = 1e3
