@@ -239,8 +239,7 @@ class Engine:
             scale, n = model.units.scale, self.n_readings
             self._algorithm = plan.algorithm(self.domain, model.assumptions, scale, n, self.seed)
             self._n_lies = n_lies
-            # More lies than were allowed for refute it; then the answer counts more.
-            self._algorithm.is_quiet = n_lies is not None and plan.explore is not None
+            self._algorithm.is_quiet = n_lies is not None  # the answer counts as many lies as it takes
             self._algorithm.journal.retracted.update(self.retracted)
             self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:

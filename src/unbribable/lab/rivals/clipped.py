@@ -17,7 +17,7 @@ from unbribable.theory.assumptions import Assumptions
 
 
 def clip_of(assumptions: Assumptions, n: int) -> float:
-    """L = B0 + N, N = noise_std sqrt(2 ln(2 n / (delta/2))): n honest readings stay within [-L, L].
+    """L = B0 + N, N = noise_std sqrt(2 ln(2 n / (delta/2))): n honest readings stay within that (ours).
 
     With probability 1 - delta/2. Proof. The noise of a reading exceeds N with probability at most
     2 exp(-N^2 / (2 noise_std^2)) = delta/(2 n). QED
