@@ -1,6 +1,7 @@
 """Builds the C part along with the package where there is a C compiler; NumPy does without it."""
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ def compiles(source: Path, library: Path) -> bool:
     """Whether the C compiler makes the library of the source; else one of an older source is removed."""
     # a name of its own first: who has loaded the old one goes on with that
     new = library.with_suffix(f".{os.getpid()}")
-    command = [os.environ.get("CC", "cc"), "-O3", "-ffp-contract=off", "-shared", "-fPIC"]
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    command = [*compiler, "-O3", "-ffp-contract=off", "-shared", "-fPIC"]
     try:
         subprocess.run([*command, "-o", str(new), str(source), "-lm"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):  # there is none, or not of this kind

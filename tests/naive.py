@@ -28,7 +28,6 @@ class Setting:
     noise: str = "tight"
     tail: str = "sharp"
     beta: float | Callable[[int], float] | None = None
-    revisit: float = 0.0
     gamma: Callable[[int], float] | None = None
 
     @property
@@ -255,20 +254,10 @@ class Instance:
         """Whether the intersected bounds leave some candidate no value."""
         return bool(np.any(self.lcb_bar > self.ucb_bar + self.setting.tolerance))
 
-    def revisit(self, scores: np.ndarray, alpha: float, allowed: np.ndarray) -> int:
-        """The best allowed candidate, or a point read before that is almost as good."""
-        scores = np.where(allowed, scores, -np.inf)
-        best = int(np.argmax(scores))
-        eta = self.setting.revisit
-        choice = best
-        if eta > 0.0:
-            near = [
-                i
-                for i in sorted({reading.index for reading in self.readings})
-                if allowed[i] and scores[i] >= scores[best] - eta * alpha * self.now.width[i]
-            ]
-            choice = max(near, key=lambda i: (scores[i], -i), default=best)
-        return choice
+
+def best_of(scores: np.ndarray, allowed: np.ndarray) -> int:
+    """The best allowed candidate."""
+    return int(np.argmax(np.where(allowed, scores, -np.inf)))
 
 
 class Shared:
@@ -468,7 +457,7 @@ class OneInstance(Algorithm):
     def atoms(self) -> list[Atom]:
         main = self.instances["main"]
         scores = main.ucb(1.0)
-        index = main.revisit(scores, 1.0, np.ones(len(scores), dtype=bool))
+        index = best_of(scores, np.ones(len(scores), dtype=bool))
         return [Atom(index, 1.0, "main", "main", scores)]
 
     def after(self, learner: str | None) -> bool:
@@ -522,16 +511,16 @@ class FastSlow(Algorithm):
         if self.detected is not None:
             everything = self.instances["all"]
             scores = everything.ucb(1.0)
-            index = everything.revisit(scores, 1.0, np.ones(n, dtype=bool))
+            index = best_of(scores, np.ones(n, dtype=bool))
             return [Atom(index, 1.0, "all", "all", scores)]
         slow, fast = self.instances["slow"], self.instances["fast"]
         scores = slow.ucb(self.alpha)
-        index = slow.revisit(scores, self.alpha, np.ones(n, dtype=bool))
+        index = best_of(scores, np.ones(n, dtype=bool))
         atoms = [Atom(index, self.p, "slow", "slow", scores)]
         if self.p < 1.0:
             upper, lower = self.robust()
             scores = np.minimum(fast.ucb_bar, upper)
-            index = fast.revisit(scores, 1.0, upper >= lower.max())
+            index = best_of(scores, upper >= lower.max())
             atoms.append(Atom(index, 1.0 - self.p, "fast", "fast", scores))
         return atoms
 
@@ -603,7 +592,7 @@ class Layered(Algorithm):
         """Layer k's choice among the allowed candidates."""
         layer = self.instances[self.labels[k]]
         scores = layer.ucb(self.alpha)
-        return layer.revisit(scores, self.alpha, allowed), np.where(allowed, scores, -np.inf)
+        return best_of(scores, allowed), np.where(allowed, scores, -np.inf)
 
     def atoms(self) -> list[Atom]:
         n = len(self.setting.K)
@@ -725,7 +714,7 @@ class Ladder(Algorithm):
             allowed = np.ones(len(self.setting.K), dtype=bool)
         player = self.instances[f"level-{level}"]
         scores = player.ucb(1.0)
-        index = player.revisit(scores, 1.0, allowed)
+        index = best_of(scores, allowed)
         return [Atom(index, 1.0, "main", f"level-{level}", np.where(allowed, scores, -np.inf))]
 
     def give(self, index: int, y: float, *, noise_std: float | None = None) -> None:

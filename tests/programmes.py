@@ -153,7 +153,6 @@ class Arena:
         words["tail"] = draw("sharp", "paper")
         self.setting = naive.Setting(K=kernel(X, X), **numbers, **words)
         known = (ub.Grid(X), ub.Assumptions(kernel, **numbers))
-        words["revisit"] = draw(0.0, 0.0, 0.2)
         seed = int(rng.integers(2**31))
         self.C, dials = cap, {"share": 0.5, "trust": cap, "with_all": draw(True, False)}
         if name == "robust":

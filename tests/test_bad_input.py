@@ -191,7 +191,6 @@ gp_ucb, robust, fast_slow, layered = (
 
 OPTION_ROWS = [
     *number_rows("beta", gp_ucb, (-1.0, INF), ">= 0"),
-    *number_rows("revisit", gp_ucb, (-1.0, INF), ">= 0"),
     *rows(
         {
             f"{name} {value!r}": (
@@ -211,7 +210,6 @@ OPTION_ROWS = [
     *rows(
         {
             "unknown": (lambda: gp_ucb(wdith="exact"), TypeError, ("wdith",)),
-            "revisit none": (lambda: gp_ucb(revisit=None), TypeError, ("revisit", "real", "None")),
             "beta function": (
                 lambda: gp_ucb(beta=lambda t: -1.0),
                 ValueError,

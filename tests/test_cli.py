@@ -454,7 +454,7 @@ def test_the_module_is_the_console_script():
     assert "kernel.kind must be one of" in done.stderr
 
 
-MISSING_PART = ", without its compiled part: slower, the same results up to rounding"
+MISSING_PART = ", without its compiled part: slower, the same results"
 
 
 def test_the_version_is_printed_and_whether_the_compiled_part_is_missing(monkeypatch):

@@ -11,7 +11,7 @@ pytest.importorskip("threadpoolctl")
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))  # benchmarks is not installed
 
-from benchmarks import practice, practice_players  # noqa: E402
+from benchmarks import practice, practice_figure, practice_players  # noqa: E402
 from benchmarks.practice_claims import claims_of_first, claims_of_second  # noqa: E402
 from benchmarks.practice_games import Games  # noqa: E402
 from benchmarks.practice_protocols import PROTOCOLS, SLOW  # noqa: E402
@@ -305,3 +305,21 @@ def test_the_first_score_is_read_as_it_was_written():
     assert len(tables) > 70
     assert [line for line in tables if line not in written] == []
     assert protocol.claims is claims_of_first
+
+
+def test_the_figure_shows_the_middle_half_of_the_games_and_hollow_marks_for_few():
+    pytest.importorskip("matplotlib")
+    played = [
+        *(game("maximize", "stuck", 0.01 * (seed + 1), seed) for seed in range(5)),
+        game("relevance-pursuit", "stuck", 0.5),
+        game("BoTorch", "none", 0.5),  # nothing where somebody lies
+    ]
+    figure = practice_figure.medians(Games(played))
+    (ax,) = [each for each in figure.axes if each.get_title() == "stuck"]
+    lines = [list(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "-"]
+    assert pytest.approx([2.0, 4.0]) in lines, "the middle half of 1 to 5 %"
+    marks = {each.get_markerfacecolor() for each in ax.lines if list(each.get_xdata()) == [50.0]}
+    assert marks == {"none"}, "one game"
+    (legend,) = figure.legends
+    said = [text.get_text() for text in legend.get_texts()]
+    assert said == ["maximize", "relevance-pursuit (1 game a cell)"]

@@ -20,7 +20,7 @@ OPTIONS = [
     {},
     {"width": "capped", "noise": "paper"},
     {"width": "paper", "noise": "paper", "tail": "paper", "gain": "certified"},
-    {"beta": 2.0, "revisit": 0.2},
+    {"beta": 2.0},
 ]
 Build = Callable[..., Any]
 ALL = pytest.mark.parametrize("build", ALGORITHMS.values(), ids=ALGORITHMS)

@@ -410,7 +410,7 @@ def test_a_candidate_of_ones_own_choice_is_certified_and_no_other_point(name: st
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "default": {},
-    "others": {"width": "capped", "revisit": 0.3, "noise": "paper"},
+    "others": {"width": "capped", "noise": "paper"},
 }
 
 

@@ -207,22 +207,6 @@ def test_where_not_every_point_exists_only_those_that_do_are_asked_for(name: str
 
 
 @ALL
-def test_a_point_that_is_revisited_is_asked_for_as_it_is(name: str) -> None:
-    """Not a neighbour of it: reading it again costs no new point."""
-    algorithm = MAKERS[name](ub.Box([0.0], [1.0], n_candidates=16), revisit=2.0)
-    rng, n_again = np.random.default_rng(0), 0
-    for _ in range(15):
-        read = {algorithm.candidates.index_of(reading.u) for reading in algorithm.readings}
-        query = algorithm.ask()
-        n_again += query.index in read
-        algorithm.tell(query, float(wavy(query.u)) + 0.05 * rng.standard_normal())
-    assert n_again >= 5
-    assert (
-        len({algorithm.candidates.index_of(reading.u) for reading in algorithm.readings}) == 15 - n_again
-    )
-
-
-@ALL
 def test_beside_pending_queries_the_search_goes_on(name: str) -> None:
     """To other points; and once all are told or forgotten, it finds what it found first."""
     algorithm = play(MAKERS[name](ub.Box([0.0, 0.0], [1.0, 1.0], n_candidates=16)), 10)

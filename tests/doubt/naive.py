@@ -1,4 +1,4 @@
-"""Hypotheses by dense solves and loops, written from SPEC 18 alone: slow, and without any cleverness."""
+"""Hypotheses by dense solves and loops, written from SPEC 18: slow, and without any cleverness."""
 
 import functools
 import itertools
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbribable.doubt.hypotheses import Data, Hypotheses
+from unbribable.doubt.hypotheses import Data, Hypotheses, J
 from unbribable.model.checks import Floats
 
-LIE_SPREAD, A, B, J = 3.0, 1.0, 12.0, 0.7
+LIE_SPREAD, A, B = 3.0, 1.0, 12.0
 JITTER = 1e-7
 
 

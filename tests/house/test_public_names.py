@@ -7,9 +7,10 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from unbribable import lab
+from unbribable.decision.guarantee import Guarantee
 from unbribable.practice.plan import Settings
 
-OPTIONS = ["width", "noise", "tail", "gain", "beta", "revisit"]
+OPTIONS = ["width", "noise", "tail", "gain", "beta"]
 
 # name -> (positional parameters, keyword-only parameters)
 SIGNATURES = {
@@ -60,8 +61,6 @@ FIELDS = {
         "probability",
         "bribe",
         "lies",
-        "words",
-        "sentence",
     },
     "Query": {"id", "t", "x", "u", "index", "instance", "mu", "sigma", "width", "ucb"},
     "Recommendation": {
@@ -124,14 +123,14 @@ def test_an_algorithm_offers_the_promised_methods(name):
     assert algorithm.detected is None
     assert isinstance(algorithm.summary(), dict)
     assert isinstance(algorithm.knowledge, dict)
-    assert isinstance(algorithm.guarantee, str)
+    assert isinstance(algorithm.guarantee, Guarantee)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_an_algorithm_takes_every_option(name):
     domain = ub.Grid([[0.0], [1.0]])
     words = {"width": "paper", "noise": "paper", "tail": "paper", "gain": "certified"}
-    words |= {"beta": 2.0, "revisit": 0.1}
+    words |= {"beta": 2.0}
     algorithm = ALGORITHMS[name](domain, assumptions(), **words)
     assert algorithm.options.to_dict() == words
     assert [*algorithm.options.to_dict()] == OPTIONS
@@ -150,4 +149,4 @@ def test_the_defaults_are_the_documented_ones():
     fast_slow = ub.FastSlowGPUCB(ub.Grid([[0.0], [1.0]]), a, C=2.0)
     assert fast_slow.alpha == 2.0
     expected = {"width": "exact", "noise": "tight", "tail": "sharp", "gain": "realised"}
-    assert fast_slow.options.to_dict() == {**expected, "beta": None, "revisit": 0.0}
+    assert fast_slow.options.to_dict() == {**expected, "beta": None}

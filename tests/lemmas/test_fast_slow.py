@@ -28,7 +28,6 @@ B = 4.0
     C=st.sampled_from([1.5, 3.0, 8.0]),
     lam=st.sampled_from([0.003, 0.05, 1.0]),
     with_all=st.booleans(),
-    revisit=st.sampled_from([0.0, 0.2, 3.0]),
     width=st.sampled_from(["exact", "paper"]),
     tail=st.sampled_from(["sharp", "paper"]),
     dials=st.sampled_from([(1.0, 0.0), (0.25, 0.0), (0.5, 1.5), (0.25, 1.0)]),
@@ -39,7 +38,6 @@ def test_fast_never_plays_a_point_that_slow_has_ruled_out(
     C: float,
     lam: float,
     with_all: bool,
-    revisit: float,
     width: str,
     tail: str,
     dials: tuple[float, float],
@@ -57,7 +55,6 @@ def test_fast_never_plays_a_point_that_slow_has_ruled_out(
         with_all=with_all,
         share=dials[0],
         trust=dials[1],
-        revisit=revisit,
         width=width,
         tail=tail,
     )
@@ -173,11 +170,12 @@ def test_the_note_says_how_much_corruption_was_more_than_fast_puts_up_with() -> 
         )
         while algorithm.detected is None and algorithm.t < 300:
             world.round(algorithm)
-        (found[trust],) = algorithm.summary()["notes"]
-    assert found[0.0].startswith("Corruption detected in round ")
-    assert found[0.0].endswith("Without corruption this happens with probability at most delta.")
-    assert found[0.25].startswith("A corruption of more than 0.25 detected in round ")
-    assert "With a corruption of at most 0.25 this happens" in found[0.25]
+        (note,) = algorithm.notes
+        found[trust] = str(note)
+    assert found[0.0].startswith("Corruption was detected in round ")
+    assert found[0.0].endswith("Without any this happens with probability at most 0.1.")
+    assert found[0.25].startswith("A corruption of more than 0.25 was detected in round ")
+    assert "Without so much this happens with probability at most 0.1, if who lies" in found[0.25]
 
 
 @pytest.mark.parametrize(("threat", "C"), [("weak", 0.6), ("strong", 0.5), ("strong", 4.0)])

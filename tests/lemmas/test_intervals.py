@@ -23,7 +23,6 @@ words = st.fixed_dictionaries(
         "width": st.sampled_from(["exact", "capped", "paper"]),
         "noise": st.sampled_from(["tight", "paper"]),
         "gain": st.sampled_from(["realised", "certified"]),
-        "revisit": st.sampled_from([0.0, 0.2]),
     }
 )
 
@@ -66,10 +65,9 @@ def test_intersected_bounds_are_monotone_inside_the_current_ones_and_those_insid
             assert np.all(instance.ucb_bar <= instance.mu + width + 1e-12)
             assert np.all(instance.lcb_bar >= instance.mu - width - 1e-12)
             assert np.all(width >= 0.0)
-            if not options["revisit"]:
-                for alpha in (1.0, 2.0):  # alpha stands on the whole width
-                    _, ucb = best(instance.now, alpha)
-                    assert ucb == pytest.approx(np.max(instance.mu + alpha * width), abs=1e-12)
+            for alpha in (1.0, 2.0):  # alpha stands on the whole width
+                _, ucb = best(instance.now, alpha)
+                assert ucb == pytest.approx(np.max(instance.mu + alpha * width), abs=1e-12)
             before[label] = instance.ucb_bar.copy(), instance.lcb_bar.copy()
 
 
@@ -101,18 +99,13 @@ def test_intersected_bounds_are_the_running_extremes_of_the_current_ones(kind: s
     st.sampled_from([1.0, 4.0, 50.0]),
     st.sampled_from([0.003, 0.05]),
     st.integers(0, 2**31),
-    st.sampled_from([0.0, 0.3]),
 )
-def test_maximiser_sets_are_nested_and_only_shrink(
-    name: str, C: float, lam: float, seed: int, revisit: float
-) -> None:
+def test_maximiser_sets_are_nested_and_only_shrink(name: str, C: float, lam: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     f = random_function(KERNEL, X, rng, B)
     world = Game(f, 0.05, rng, liars(KERNEL, X, f, rng)[name], C, 1.0)
     assumptions = ub.Assumptions(KERNEL, B=B, B0=B, c_max=1.0, noise_std=0.05, lam=lam, delta=0.3)
-    algorithm = ub.LayeredGPUCB(
-        ub.Grid(X), assumptions, T=64, seed=seed, revisit=revisit, with_all=False
-    )
+    algorithm = ub.LayeredGPUCB(ub.Grid(X), assumptions, T=64, seed=seed, with_all=False)
     before = algorithm.maximisers.copy()
     assert before.all()
     for _ in range(64):

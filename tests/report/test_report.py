@@ -10,10 +10,13 @@ import sys
 import textwrap
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from unbribable.lab.report import report
+from unbribable.drawing import looks
+from unbribable.lab.report import plots, report
 from unbribable.lab.report.figures import folded, instance_panels, longest, posterior_figures
+from unbribable.lab.report.numbers import spread
 from unbribable.lab.report.outcomes import load, runs_of
 from unbribable.lab.report.posterior import panel_of
 from unbribable.lab.report.table import Table
@@ -219,7 +222,7 @@ def labelled(tmp_path_factory):
         "seeds": 1,
         "budgets": [2.0],
         "objective": {"kind": "figure_1", "n": 12, "label": LABELS[0]},
-        "algorithms": [{"label": f"{label}", "kind": "LayeredGPUCB", "revisit": 0.01 * k}
+        "algorithms": [{"label": f"{label}", "kind": "LayeredGPUCB", "alpha": 2.0 + 0.01 * k}
                        for k, label in enumerate(LABELS)],
         "adversaries": [{"label": LABELS[1], "kind": "region_subtraction", "radius": 0.12}],
     }  # fmt: skip
@@ -312,3 +315,15 @@ def test_without_matplotlib_the_message_is_the_line_that_installs_it(tmp_path):
     command = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("most", "scale"), [(19.0, "linear"), (21.0, "log")])
+def test_regrets_are_drawn_on_a_log_scale_where_some_have_twenty_times_as_much(most, scale):
+    pytest.importorskip("matplotlib")
+    rounds = np.arange(1, 11)
+    ends = {"a": 1.0, "b": 3.0, "c": most}
+    curves = {name: spread([end * rounds / 10.0] * 2, rounds) for name, end in ends.items()}
+    figure = plots.regret({"one": (curves, 1.0)}, looks(ends))
+    (ax,) = figure.axes
+    assert ax.get_yscale() == scale
+    assert ("log scale" in ax.get_ylabel()) == (scale == "log")

@@ -124,7 +124,7 @@ BAD = [
         ["adversaries[0]: scale must be a number, or one per coordinate, got scale=[]"],
     ),
     (changed("objective.kernel.lengthscale", 0), ValueError, ["objective: kernel: lengthscale must be"]),
-    (changed("algorithms.1.revisit", -1), ValueError, ["algorithms[1]: revisit must be", ">= 0"]),
+    (changed("algorithms.1.beta", -1), ValueError, ["algorithms[1]: beta must be", ">= 0"]),
     (
         changed("adversaries.0", {"kind": "silent", "base": {"kind": "region_subtraction"}}),
         ValueError,

@@ -41,6 +41,19 @@ def test_the_library_gives_what_numpy_gives_bit_for_bit_whatever_was_ranked_befo
 
 
 @needs_library
+def test_with_ties_too_the_library_gives_what_numpy_gives_bit_for_bit() -> None:
+    rng, budgets = np.random.default_rng(1), np.array([0.1, 0.7, 2.0, 5.0])
+    for _ in range(50):
+        R = np.round(rng.normal(size=(12, 20)), 1) / 3.0
+        counts = rng.integers(1, 9, len(R)).astype(float)
+        found = compiled.Ranks().knapsacks(R, None, counts, budgets, 0.3)
+        np.testing.assert_array_equal(found, shifts_exact(np.abs(R, order="F"), counts, budgets, 0.3))
+        C, weights = 4.7, np.abs(R)
+        single = 0.3 * compiled.knapsack(R, None, counts, C / 0.3, np.zeros(20, dtype=np.int64))
+        np.testing.assert_array_equal(single, shift_exact(weights, counts, C, 0.3))
+
+
+@needs_library
 def test_bounds_that_the_library_tightens_are_those_of_numpy_bit_for_bit() -> None:
     rng = np.random.default_rng(4)
     ranks, budgets, lam = compiled.Ranks(), np.array([0.1, 0.7, 50.0]), 0.03

@@ -11,7 +11,6 @@ from threadpoolctl import threadpool_limits
 
 from unbribable.cli.show import FOR_MACHINES, print_json, say
 
-Command = Callable[..., Any]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines and nothing else.")]
 
 

@@ -33,7 +33,7 @@ def _version(is_wanted: bool) -> None:
     if is_wanted:
         from unbribable.theory.compiled import LIBRARY
 
-        part = ", without its compiled part: slower, the same results up to rounding"
+        part = ", without its compiled part: slower, the same results"
         say(f"unbribable {version('unbribable')}{part if LIBRARY is None else ''}")
         raise typer.Exit
 

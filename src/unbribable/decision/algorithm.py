@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from unbribable.decision.conditions import Note
 from unbribable.decision.draws import Seed
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.hindsight import RegretCertificate, regret_certificate
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import Learning
@@ -16,7 +18,7 @@ from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation, certified, claim, refuted, trusted
 from unbribable.decision.saving import check_state, load, saved
 from unbribable.decision.search import Search, search_on
-from unbribable.decision.summary import details, summary
+from unbribable.decision.summary import details, notes, summary
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -192,13 +194,13 @@ class Algorithm:
             asked = self.journal.pending.get(readings.t) if readings.learner != "" else None
             reading = readings if asked is not None else learning.decided(readings, self.drawn)
             learning.foresee(reading)
-            _wholly(self, learning.learn, reading, asked=asked)
+            self._wholly(learning.learn, reading, asked=asked)
             self.t = max(self.t, reading.t)
         elif self.t:
             raise RuntimeError(f"a history needs a new algorithm, this one is in round {self.t}")
         elif len(readings):
             history = [learning.decided(reading, self.drawn) for reading in readings]
-            _wholly(self, learning.learn_all, history)
+            self._wholly(learning.learn_all, history)
             self.t = max(reading.t for reading in history)
 
     def lose(self, t: int, *, because_of_value: bool = False) -> None:
@@ -218,7 +220,7 @@ class Algorithm:
         if self.journal.lose(t, because):
             self.journal.pending.pop(t, None)
             self.t = max(self.t, t)
-            _wholly(self, self._learning.settle)
+            self._wholly(self._learning.settle)
 
     def forget(self, query: Query | int) -> Query:
         """Give up a pending query: it will not be told. Its round stays counted; nothing is learned.
@@ -250,7 +252,7 @@ class Algorithm:
         if t not in told:
             raise RuntimeError(f"id must be that of a reading, got id={t}; told are {list(told)}")
         past = self.journal.without(told[t], unrelated, self.refuted, self.policy.learner_again)
-        _wholly(self, self._replay, past)
+        self._wholly(self._replay, past)
         return told[t]
 
     def _replay(self, past: Journal, search: Search | None = None) -> None:
@@ -264,6 +266,31 @@ class Algorithm:
         }
         self._learning, self.journal, self.search = learning, journal, search
         self.candidates, self.instances = search.candidates, learning.instances
+
+    def _wholly(self, act: Callable[..., None], *arguments: Any, asked: Query | None = None) -> None:
+        """Learn something wholly or not at all; `asked` is the query that it answers.
+
+        If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
+        """
+        journal, was_refuted = self.journal, self.refuted is not None
+        n = len(journal.readings)
+        try:
+            act(*arguments)
+            if asked is not None:
+                del journal.pending[asked.t]
+        except BaseException as error:
+            try:
+                self._replay(journal.before(n, asked))
+            except Exception as second:
+                raise RuntimeError(
+                    "after a failure an algorithm learns its readings again, and that failed too, "
+                    f"got {second!r}; build another one and tell it the readings"
+                ) from error
+            raise
+        self._learning.changed()
+        is_said = self.options.beta is None and not self.is_quiet
+        if self.refuted is not None and not was_refuted and is_said:
+            warnings.warn(AssumptionsRefuted(refuted(self)), stacklevel=4)
 
     # --- answers -------------------------------------------------------------------------------
 
@@ -296,7 +323,7 @@ class Algorithm:
     ) -> RegretCertificate:
         """A bound on the regret of the rounds asked and told so far, in hindsight (ours).
 
-        On a Box it compares with the best candidate, as the words say.
+        On a Box it compares with the best candidate.
         """
         return regret_certificate(self, threat=threat, C=C)
 
@@ -316,13 +343,17 @@ class Algorithm:
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
         guarantee, bounds = trusted(self)
-        return claim(bounds, guarantee)[0]
+        return claim(bounds, guarantee)
 
     @property
-    def guarantee(self) -> str:
-        """What `bounds` promise, or why they promise nothing, in words."""
-        guarantee, bounds = trusted(self)
-        return claim(bounds, guarantee)[1]
+    def guarantee(self) -> Guarantee:
+        """What `bounds` promise, or why they promise nothing; it prints in words."""
+        return trusted(self)[0]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What there is to say of the corruption besides the bounds, the gravest first; they print."""
+        return notes(self)
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
@@ -360,34 +391,6 @@ class Algorithm:
         if self._is_seed_given and seed != self.seed:
             raise ValueError("the seed must be the saved one (or left out), got another seed")
         t, past = load(state, self, seed)
-        _wholly(self, self._replay, past)
+        self._wholly(self._replay, past)
         self.seed, self.t = seed, t
         return self
-
-
-def _wholly(
-    algorithm: Algorithm, act: Callable[..., None], *arguments: Any, asked: Query | None = None
-) -> None:
-    """Let an algorithm learn something wholly or not at all; `asked` is the query that it answers.
-
-    If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
-    """
-    journal, was_refuted = algorithm.journal, algorithm.refuted is not None
-    n = len(journal.readings)
-    try:
-        act(*arguments)
-        if asked is not None:
-            del journal.pending[asked.t]
-    except BaseException as error:
-        try:
-            algorithm._replay(journal.before(n, asked))
-        except Exception as second:
-            raise RuntimeError(
-                "after a failure an algorithm learns its readings again, and that failed too, "
-                f"got {second!r}; build another one and tell it the readings"
-            ) from error
-        raise
-    algorithm._learning.changed()
-    is_said = algorithm.options.beta is None and not algorithm.is_quiet
-    if algorithm.refuted is not None and not was_refuted and is_said:
-        warnings.warn(refuted(algorithm) or "", AssumptionsRefuted, stacklevel=4)

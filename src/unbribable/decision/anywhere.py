@@ -7,7 +7,6 @@ from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Floats
 from unbribable.model.elsewhere import Elsewhere
 from unbribable.model.expected import Expected
-from unbribable.model.kernels import Kernel
 
 
 class Anywhere:
@@ -15,24 +14,18 @@ class Anywhere:
 
     The bounds are the current ones, valid but not intersected over the past. Good until the
     instance's next reading.
+
+    Attributes:
+        m: Number of distinct points read.
+        kernel: The prior covariance.
     """
 
     def __init__(self, instance: Believer) -> None:
-        self._posterior = instance.posterior
+        self.m, self.kernel = instance.posterior.m, instance.posterior.kernel
         now = instance.now
         self._noise, self._shift = now.noise_width, now.shift.formula
-        self._elsewhere = Elsewhere(self._posterior)
+        self._elsewhere = Elsewhere(instance.posterior)
         self._energy = [] if now.energy is None else now.energy.elsewhere()
-
-    @property
-    def m(self) -> int:
-        """Number of distinct points read."""
-        return self._posterior.m
-
-    @property
-    def kernel(self) -> Kernel:
-        """The prior covariance."""
-        return self._posterior.kernel
 
     def describe(self, u: Floats) -> tuple[float, float, float]:
         """mu, sigma and width (alpha = 1) at one point, (d,)."""

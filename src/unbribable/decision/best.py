@@ -4,7 +4,7 @@ import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.instance import Instance
-from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.model.checks import Bools, Floats
 
 
 def best(
@@ -12,7 +12,7 @@ def best(
 ) -> tuple[int, float]:
     """The candidate with the largest ucb, mu + alpha * width, and that value [BKS20, Eqs. 15, 29].
 
-    Ties go to the lowest index. With `revisit`, a point already read may be preferred.
+    Ties go to the lowest index.
 
     Args:
         now: Belief and widths of whoever chooses.
@@ -25,8 +25,6 @@ def best(
         base = ahead.allowed(now.mu + factor * now.noise, among)
         floor = np.max(base + factor * now.shift.low)
         now.shift.resolve(np.flatnonzero(base + factor * now.shift.high >= floor))
-        if now.options.revisit:
-            now.shift.resolve(now.posterior.u)  # their ucb decides too
         ucb = base + factor * now.shift.high
     elif isinstance(factor, float) and factor == 1.0:
         ucb = ahead.allowed(now.ucb, among)
@@ -36,8 +34,6 @@ def best(
             ucb = np.minimum(ucb, now.energy.widened(factor))
         ucb = ahead.allowed(ucb, among)
     top = int(ucb.argmax())
-    if now.options.revisit:
-        top = revisited(now, ucb, top, now.posterior.u, alpha)
     return top, float(ucb[top])
 
 
@@ -60,20 +56,3 @@ def promising(now: Instance, alpha: float, best: int, ahead: Ahead = NOTHING) ->
     now.shift.resolve(top)
     ucb[top] = base[top] + np.broadcast_to(factor, base.shape)[top] * now.shift.high[top]
     return ucb
-
-
-def revisited(now: Instance, ucb: Floats, best: int, read: Ints, alpha: float = 1.0) -> int:
-    """The best point in `read` whose ucb is within revisit * alpha * width of the best one (ours).
-
-    `best` itself if there is none. Proof of the factor 1 + eta/2: instant regret is at most
-    max ucb - lcb(x) <= ucb(x) + eta width(x) - lcb(x) = (2 + eta) width(x). QED
-    """
-    if not len(read):
-        return best
-    now.shift.resolve(read)
-    width = alpha * (now.noise[read] + now.shift.high[read])
-    near = read[ucb[read] >= ucb[best] - now.options.revisit * width]
-    if not len(near):
-        return best
-    near = np.sort(near)
-    return int(near[np.argmax(ucb[near])])

@@ -87,9 +87,8 @@ class Instance:
         )
         self._is_top = levels is not None and len(levels) > 0 and levels[-1] == C
         self._shift = self._new_shift(C)
-        self._is_shift_old = (
-            False  # the highest level's shift is known already, this one seldom asked for
-        )
+        # That of the highest level is known already, and this one seldom asked for: then it waits.
+        self._is_shift_old = False
         self.levels: LevelBounds | None = None
         self.energy: EnergyBounds | None = None
         if options.noise == "energy" and options.beta is None:
@@ -284,20 +283,6 @@ class Instance:
             if self.levels is not None:
                 self.levels.intersect(self, new)
 
-    def summary(self) -> dict[str, float]:
-        """Where it stands, as plain data."""
-        return {
-            "readings": self.n_readings,
-            "points": self.posterior.m,
-            "corruption": self.C,
-            "delta": self.delta,
-            "gain": self.posterior.gain,
-            "rebuilds": self.posterior.n_rebuilds,
-            "floored": self.posterior.n_floored,
-        }
-
-    # --- inside --------------------------------------------------------------------------------
-
     def intersect(self) -> None:
         """ucb_bar = min(ucb_bar, mu + width), lcb_bar = max(lcb_bar, mu - width) [BKS20, Eqs. 17, 18].
 
@@ -320,6 +305,20 @@ class Instance:
                 lcb, self._ucb = self.energy.intersected(lcb, self._ucb)
             np.minimum(self.ucb_bar, self._ucb, out=self.ucb_bar)
             np.maximum(self.lcb_bar, lcb, out=self.lcb_bar)
+
+    def summary(self) -> dict[str, float]:
+        """Where it stands, as plain data."""
+        return {
+            "readings": self.n_readings,
+            "points": self.posterior.m,
+            "corruption": self.C,
+            "delta": self.delta,
+            "gain": self.posterior.gain,
+            "rebuilds": self.posterior.n_rebuilds,
+            "floored": self.posterior.n_floored,
+        }
+
+    # --- inside --------------------------------------------------------------------------------
 
     def _may_tighten(self, where: Ints | slice) -> Bools:
         """At which of these candidates the smallest possible width would tighten a bound."""

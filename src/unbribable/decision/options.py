@@ -17,7 +17,6 @@ class OptionWords(TypedDict, total=False):
     tail: str
     gain: str
     beta: Beta | None
-    revisit: float
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,12 @@ class Options:
     beta: Beta | None = None
     """Replaces the noise part by beta * sigma (a number, or a function of the instance's readings
     plus one). Multiplies sigma itself, no square root. Voids the guarantee."""
-    revisit: float = 0.0
-    """eta: a point already read is preferred if its ucb is within eta * width of the best (ours).
-    Every regret bound grows by the factor 1 + eta/2."""
 
     def __post_init__(self) -> None:
         checks.choice("width", self.width, ("exact", "capped", "paper"))
         checks.choice("noise", self.noise, ("tight", "paper", "energy"))
         checks.choice("tail", self.tail, ("sharp", "paper"))
         checks.choice("gain", self.gain, ("realised", "certified"))
-        object.__setattr__(self, "revisit", checks.real("revisit", self.revisit, at_least=0.0))
         if self.beta is not None and not callable(self.beta):
             object.__setattr__(self, "beta", checks.real("beta", self.beta, at_least=0.0))
 

@@ -4,13 +4,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unbribable.decision.conditions import Condition
+from unbribable.decision.conditions import Condition, Note
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.left_out import own_shares
-from unbribable.decision.recommend import Guarantee, Level
+from unbribable.decision.recommend import Level
 from unbribable.decision.rule import Play
 from unbribable.model.checks import Bools
 from unbribable.theory.assumptions import Assumptions
@@ -40,8 +41,13 @@ class Policy(ABC):
     """Potential maximisers of each level, (n_levels, n)."""
     holds_all: str | None = None
     """The instance that learns from every reading, if there is one."""
+    counts_lies = False
+    """Whether bounds allow for a number of lies, on one event with what leaving readings out says."""
     safe_up_to: float | None = None
     """Where the corruption is unknown: the largest one that bounds allow for."""
+
+    knows: str | None = None
+    """What it was told of the lies, where its C does not say so: see `Details`."""
 
     def __init__(
         self, assumptions: Assumptions, options: Options, *, takes_energy: bool = False
@@ -149,7 +155,7 @@ class Policy(ABC):
         """Whether bounds rest on draws that who lies must not know."""
         return len(self.draws) > 1
 
-    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[Note]:
         """What else there is to say after t rounds.
 
         Args:

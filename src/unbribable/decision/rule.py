@@ -61,8 +61,6 @@ class Play:
     """Which level plays, where levels take turns; 0 where they do not."""
     u: Floats | None = None
     """Where the local search from the candidates ended, if that is better."""
-    is_final: bool = False
-    """Whether the candidate is to be read as it is."""
 
 
 class Landscape(ABC):

@@ -84,10 +84,16 @@ def check_state(state: Mapping[str, Any], algorithm: "Algorithm") -> None:
     for key in _KEYS:
         if key not in state:
             raise ValueError(f"state must have the key {key!r}, got {list(state)}")
-    for name, value in identity(algorithm).items():
+    now = identity(algorithm)
+    for name, value in now.items():
         then = state["identity"].get(name)
         if then != value:
             raise ValueError(f"{name} must be the saved one, {then!r}, got {name}={value!r}")
+    for name, then in state["identity"].items():
+        if then and name not in now:
+            raise ValueError(
+                f"a state must not have {name}, which there is no more, got {name}={then!r}"
+            )
 
 
 def load(state: Mapping[str, Any], algorithm: "Algorithm", seed: Seed) -> tuple[int, Journal]:

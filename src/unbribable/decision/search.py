@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbribable.decision.ahead import NOTHING, Ahead
-from unbribable.decision.best import best, promising, revisited
+from unbribable.decision.best import best, promising
 from unbribable.decision.levels import Believer
 from unbribable.decision.rule import Landscape, Play, Rule, Surface, polished
 from unbribable.model import checks
@@ -74,12 +74,6 @@ class Search(ABC):
             return best(player, rule.alpha, rule.among, ahead)
         ucb = ahead.allowed(reduce(np.minimum, self._bounds(rule, ahead)), rule.among)
         top = int(ucb.argmax())
-        if player.options.revisit:
-            # Only points that the others have not ruled out, or Lemma 7 would fail.
-            upper = np.min([other.ucb_bar for other in rule.others], axis=0)
-            floor = max(float(other.lcb_bar.max()) for other in rule.others)
-            read = player.posterior.u
-            top = revisited(player, ucb, top, read[upper[read] >= floor])
         return top, float(ucb[top])
 
     @abstractmethod
@@ -115,13 +109,10 @@ class Search(ABC):
         """By how much f may be higher between the candidates than at them: an estimate."""
         return 0.0
 
-    def regret_words(self, gap: float) -> tuple[str, str]:
-        """Than what no better point exists, and a sentence about the points that are no candidates."""
-        return "no point of the domain", ""
-
-    def hindsight_words(self, n: int, gap: float) -> tuple[str, str]:
-        """What n rounds were compared with, and a sentence about the rest of the domain."""
-        return "", ""
+    @property
+    def n_compared(self) -> int | None:
+        """With how many candidates a certificate compares; None: with every point of the domain."""
+        return None
 
 
 class GridSearch(Search):
@@ -170,8 +161,7 @@ class BoxSearch(Search):
 
     def polished(self, play: Play, choice: "Choice") -> Play:
         rule, player = play.rule, play.rule.player.now
-        is_revisit = bool(player.options.revisit) and play.index in player.posterior.u
-        if play.is_final or is_revisit or player.posterior.m > M_POLISHED:
+        if player.posterior.m > M_POLISHED:
             return play
         ahead = choice.ahead(rule.player)
         hopes = rule.values
@@ -218,17 +208,9 @@ class BoxSearch(Search):
     def gap(self, assumptions: Assumptions) -> float:
         return assumptions.B * self.candidates.discretisation(assumptions.kernel)
 
-    def regret_words(self, gap: float) -> tuple[str, str]:
-        return f"none of the {self.candidates.n} candidates", (
-            f" Between the candidates f may be higher by about another {gap:.4g}: an estimate, B "
-            "times the largest kernel distance to a candidate that a search found."
-        )
-
-    def hindsight_words(self, n: int, gap: float) -> tuple[str, str]:
-        return f", compared with the best of {self.candidates.n} candidates,", (
-            f" Compared with the best point of the box it may be larger by about {n * gap:.4g}: an "
-            f"estimate, {gap:.4g} a round."
-        )
+    @property
+    def n_compared(self) -> int | None:
+        return self.candidates.n
 
     def restored(self, indices: Any, rows: Any) -> Floats:
         d = self._box.d

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky, lu_factor, lu_solve, solve_triangular
+from scipy.linalg import LinAlgError, cho_solve, cholesky, lu_factor, lu_solve
 from scipy.linalg.lapack import dpotri
 
 from unbribable.model.checks import Floats
@@ -31,13 +31,6 @@ class Factor:
     def solve(self, right: Floats) -> Floats:
         """matrix^-1 right, for (m,) or (m, k)."""
         solved: Floats = cho_solve((self._lower, True), right, check_finite=False)
-        return solved
-
-    def solve_half(self, right: Floats, *, transposed: bool = False) -> Floats:
-        """L^-1 right, or L'^-1 right; the squared norm of the first is right' matrix^-1 right."""
-        solved: Floats = solve_triangular(
-            self._lower, right, lower=True, trans=int(transposed), check_finite=False
-        )
         return solved
 
     def inverse(self) -> Floats:

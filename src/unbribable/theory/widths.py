@@ -217,12 +217,12 @@ def shift_exact(
     unit = min(C, cap)
     n_units = min(C / unit, float(counts.sum()))
     if n_units <= counts[counts.argmin()]:
-        largest: Floats = unit * n_units * weights.max(axis=0)
+        largest: Floats = unit * (n_units * weights.max(axis=0))
         return largest
     by_column = np.ascontiguousarray(weights.T)
     copies = np.minimum(counts, math.ceil(n_units))
     if copies.sum() <= 2 * len(counts):
-        return unit * _sum_of_largest(by_column, copies.astype(np.intp), n_units)
+        return unit * _sum_of_largest(by_column, counts, copies.astype(np.intp), n_units)
     if critical is None:
         critical = np.zeros(len(by_column), dtype=np.intp)
     return unit * _sum_from_critical(by_column, counts, n_units, critical)
@@ -248,7 +248,7 @@ def shifts_exact(weights: Floats, counts: Floats, budgets: Floats, cap: float) -
     found = np.zeros((len(budgets), k))
     if not n_items:
         return found
-    order = np.argsort(-weights.T, axis=1)
+    order = np.argsort(-weights.T, axis=1, kind="stable")  # ties by number, as the library does
     ranked, number = np.take_along_axis(weights.T, order, axis=1), counts[order]
     spent = np.zeros((k, n_items + 1))
     np.cumsum(number, axis=1, out=spent[:, 1:])
@@ -266,19 +266,13 @@ def shifts_exact(weights: Floats, counts: Floats, budgets: Floats, cap: float) -
     return found
 
 
-def _sum_of_largest(weights: Floats, copies: Ints, n_units: float) -> Floats:
-    """The knapsack of each row by sorting its weights, each as often as it can enter: (k,)."""
+def _sum_of_largest(weights: Floats, counts: Floats, copies: Ints, n_units: float) -> Floats:
+    """The knapsack of each row by ranking its weights, each as often as it can enter: (k,)."""
     repeated = np.repeat(np.arange(len(copies)), copies - 1)
-    ranked = np.empty((len(weights), len(copies) + len(repeated)))
-    ranked[:, : len(copies)] = weights
-    ranked[:, len(copies) :] = weights[:, repeated]
-    ranked.sort(axis=1)
-    n_whole = math.floor(n_units)
-    rest = ranked.shape[1] - n_whole
-    total: Floats = ranked[:, rest:].sum(axis=1)
-    if n_whole < n_units:
-        total += (n_units - n_whole) * ranked[:, rest - 1]
-    return total
+    ranked = np.concatenate([weights, weights[:, repeated]], axis=1)
+    last = ranked.shape[1] - math.ceil(n_units)
+    ranked.partition(last, axis=1)
+    return _worth(weights, counts, n_units, ranked[:, last])[0]
 
 
 def _sum_from_critical(weights: Floats, counts: Floats, n_units: float, critical: Ints) -> Floats:
@@ -286,25 +280,31 @@ def _sum_from_critical(weights: Floats, counts: Floats, n_units: float, critical
 
     Whether a guess is right shows in one pass; only rows where it is wrong are sorted.
     """
-    value, n_heavier = _heavier(weights, counts, n_units, critical)
+    threshold = weights[np.arange(len(critical)), critical]
+    value, n_heavier = _worth(weights, counts, n_units, threshold)
     (wrong,) = ((n_heavier >= n_units) | (n_heavier + counts[critical] < n_units)).nonzero()
     if len(wrong):
         part = weights[wrong]
         order = part.argsort(axis=1)[:, ::-1]
         last = (counts[order].cumsum(axis=1) >= n_units).argmax(axis=1)
         critical[wrong] = order[np.arange(len(wrong)), last]
-        value[wrong] = _heavier(part, counts, n_units, critical[wrong])[0]
+        threshold = part[np.arange(len(wrong)), critical[wrong]]
+        value[wrong] = _worth(part, counts, n_units, threshold)[0]
     return value
 
 
-def _heavier(weights: Floats, counts: Floats, n_units: float, critical: Ints) -> tuple[Floats, Floats]:
-    """The knapsack if these items are critical, and how many readings outweigh them; (k,) each."""
-    threshold = weights[np.arange(len(critical)), critical]
-    entering = (weights > threshold[:, None]).astype(np.float64)
-    # einsum and not a matrix product, which would round a row by where it stands among others
-    n_heavier: Floats = np.einsum("xj,j->x", entering, counts)
+def _worth(weights: Floats, counts: Floats, n_units: float, threshold: Floats) -> tuple[Floats, Floats]:
+    """The knapsack of each row that takes what outweighs a threshold and fills up with what equals it.
+
+    Returns:
+        The knapsacks, and how many readings outweigh the threshold; (k,) each.
+    """
+    entering = np.where(weights > threshold[:, None], counts, 0.0)
+    n_heavier: Floats = entering.sum(axis=1)  # whole numbers: exact in any order
     entering *= weights
-    return np.einsum("xj,j->x", entering, counts) + (n_units - n_heavier) * threshold, n_heavier
+    # item by item, as the compiled library does, which gives the same bits
+    value: Floats = entering.cumsum(axis=1, out=entering)[:, -1]
+    return value + (n_units - n_heavier) * threshold, n_heavier
 
 
 def knapsack(weights: Floats, counts: Floats, C: float, cap: float) -> Floats:

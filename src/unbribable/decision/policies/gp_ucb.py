@@ -4,10 +4,10 @@ from typing import Unpack
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
+from unbribable.decision.guarantee import Guarantee, threat_of
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -51,12 +51,11 @@ class OneInstance(Policy):
             threat = checks.choice("threat", "none" if threat is None else threat, ("none",))
             if C is not None:
                 raise ValueError(f"C must be left out, GP-UCB tolerates no corruption, got C={C}")
-            return Guarantee(threat, ("main",), probability, "if no reading was corrupted")
+            return Guarantee(threat, ("main",), probability)
         threat = threat_of(threat, "strong")
         if C is not None:
             raise ValueError(f"C must be left out, it is {self._C} by construction, got C={C}")
-        words = "against any adversary, weak or strong, with total corruption at most {C}"
-        return Guarantee(threat, ("main",), probability, words, self._C)
+        return Guarantee(threat, ("main",), probability, self._C)
 
 
 class GPUCB(Algorithm):
@@ -65,7 +64,7 @@ class GPUCB(Algorithm):
     Args:
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
-        options: width, noise, tail, gain, beta, revisit: see Options (width and tail do
+        options: width, noise, tail, gain, beta: see Options (width and tail do
             nothing here).
     """
 
@@ -86,7 +85,7 @@ class RobustGPUCB(Algorithm):
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
         C: Total corruption, sum over the rounds of the largest lie, at most that.
-        options: width, noise, tail, gain, beta, revisit: see Options (tail does nothing here).
+        options: width, noise, tail, gain, beta: see Options (tail does nothing here).
     """
 
     def __init__(

@@ -10,13 +10,13 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
+from unbribable.decision.guarantee import Guarantee, threat_of
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.counted import Counted, CountedLies, kth_smallest
-from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Landscape, Play, Rule
 from unbribable.model import checks
 from unbribable.model.belief import BeliefAt, Slope
@@ -33,6 +33,7 @@ class Quorum(Policy):
     """Holds changing state: the hands, "all", and what follows from them; see QuorumGPUCB."""
 
     holds_all = "all"
+    counts_lies = True
 
     def __init__(self, assumptions: Assumptions, options: Options, n_lies: int) -> None:
         super().__init__(assumptions, options, takes_energy=True)
@@ -76,19 +77,11 @@ class Quorum(Policy):
             upper = counted.mu + ahead.shrink * (upper - counted.mu)
         among = self.candidates()
         allowed = ahead.allowed(upper, among)
-        again = self._again(allowed, upper) if self.options.revisit else None
-        index = int(np.argmax(allowed)) if again is None else again
+        index = int(np.argmax(allowed))
         hand = self._dealt_to(index)
         rule = Rule(hand, among=among, values=upper, surface=partial(QuorumSurface, self))
         ucb = float(upper[index])
-        return [Play(1.0, hand.label, rule, index, ucb, is_final=again is not None)]
-
-    def _again(self, allowed: Floats, upper: Floats) -> int | None:
-        """The best point read whose bound is within revisit * width of the best one, if any."""
-        read = self._every.posterior.u
-        width = upper[read] - self.counted.mu[read]
-        near = read[allowed[read] >= allowed.max() - self.options.revisit * width]
-        return int(near[np.argmax(allowed[near])]) if len(near) else None
+        return [Play(1.0, hand.label, rule, index, ucb)]
 
     def candidates(self) -> Bools | None:
         """Those whose upper bound reaches the largest lower one; None: all, or none are left."""
@@ -173,7 +166,7 @@ class Quorum(Policy):
             raise ValueError(f"C must be left out, lies are counted here, got C={C}")
         probability = 1.0 - self.assumptions.delta
         lies = CountedLies(self.n_lies)
-        return Guarantee(threat, ("quorum",), probability, lies.words, math.inf, lies=lies)
+        return Guarantee(threat, ("quorum",), probability, math.inf, lies=lies)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
         """No: what is taken down is the bound of one hand, which lies may have spoilt."""
@@ -289,7 +282,7 @@ class QuorumGPUCB(Algorithm):
         assumptions: What the guarantee rests on. B0 only cuts; c_max does nothing here.
         n_lies: How many readings may be lies, those of points you chose included.
         seed: Of the draws for readings that it did not ask for; fresh entropy if None.
-        options: width, noise, tail, gain, beta, revisit: see Options. `noise="energy"` by default,
+        options: width, noise, tail, gain, beta: see Options. `noise="energy"` by default,
             for which noise_std must be a true bound.
     """
 

@@ -9,14 +9,15 @@ import numpy as np
 
 from unbribable.drawing import BLUE, GREEN, ORANGE, PURPLE, RED, require_matplotlib, save
 from unbribable.lab.report import numbers, price
-from unbribable.lab.report.leaderboard import CLASSES, NO_PROMISE, Board, Row, boards, slope
+from unbribable.lab.report.leaderboard import NO_PROMISE, Board, Row, boards, slope
 from unbribable.lab.report.outcomes import Setting
 from unbribable.lab.report.table import Column, Table, in_markdown
+from unbribable.lab.runs.record import OF_LIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = dict(zip(CLASSES, (BLUE, GREEN, PURPLE, ORANGE, RED), strict=True))
+COLOURS = dict(zip(OF_LIES, (BLUE, GREEN, PURPLE, ORANGE, RED), strict=True))
 
 _HEAD = """# Leaderboard: tables
 
@@ -142,7 +143,7 @@ def _regrets(board: Board) -> str:
     """The table of regrets in Markdown."""
     heads = ["told", "player", *(setting.title for setting in board.settings)]
     lines = [heads, ["---", "---", *["---:"] * len(board.settings)]]
-    best = {(s, knows): board.best(s, knows) for s in board.settings for knows in CLASSES}
+    best = {(s, knows): board.best(s, knows) for s in board.settings for knows in OF_LIES}
     for row in board.rows:
         cells = [_cell(row, s, row in best[s, row.knows]) for s in board.settings]
         lines.append([row.knows, in_markdown(row.label), *cells])
@@ -208,8 +209,8 @@ def _players(board: Board) -> Table:
         held = [g.simple_regret <= c + 1e-9 for g in row.attacked if (c := g.certificate) is not None]
         return float(np.mean(held)) if held else None
 
-    def late_seconds(k: int) -> Any:
-        return lambda row: float(np.median([game.late_seconds[k] for game in row.attacked]))
+    def late_ms(k: int) -> Any:
+        return lambda row: 1e3 * float(np.median([game.late_seconds[k] for game in row.attacked]))
 
     def covered(row: Row) -> str | None:
         least = min((c.share for c in row.coverages), key=lambda s: (s.value, -s.n), default=None)
@@ -226,8 +227,8 @@ def _players(board: Board) -> Table:
         Column("covered", "truth within bounds", covered),
         Column("in_target", "in the target", mean("in_target")),
         Column("late", "last quarter / random search", late),
-        Column("seconds", "s/round", late_seconds(0)),
-        Column("slow_seconds", "95 %", late_seconds(1)),
+        Column("ms", "ms/round", late_ms(0)),
+        Column("slow_ms", "95 %", late_ms(1)),
     ]
     columns = [column for column in columns if any(column.of(row) is not None for row in board.rows)]
     note = (
@@ -235,6 +236,6 @@ def _players(board: Board) -> Table:
         "such an attack, in which the certificate was not below the simple regret. Truth within bounds: "
         "games, of the attack with the fewest, in which it never left bounds that had to hold. In the "
         "target: share of rounds, where the liar has one. Last quarter: regret a round there under the "
-        "worst attack, over random search's. Seconds: median and 95th percentile in the last quarter."
+        "worst attack, over random search's. Milliseconds: median, 95th percentile in the last quarter."
     )
     return Table.of("players", "Players", note, columns, board.rows)

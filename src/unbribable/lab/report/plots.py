@@ -64,9 +64,18 @@ def answers(panels: Mapping[str, Sequence[Answer]], look: Looks) -> "Figure":
 _REGRET, _PROMISED, _NOT_PROMISED = "true regret", "certificate", "certificate, not promised here"
 
 
+FAR_MORE = 20.0
+"""Times the least regret at the end."""
+
+
 def regret(panels: Mapping[str, Curves], look: Looks) -> "Figure":
-    """Mean cumulative regret of every player."""
-    return _curves(panels, look, "cumulative regret $R_t$\n(units of f)", is_capped=False)
+    """Mean cumulative regret of every player; on a log scale where some have far more than others."""
+    ends = [float(curve.mean[-1]) for curves, _ in panels.values() for curve in curves.values()]
+    least = min([end for end in ends if end > 0.0], default=0.0)
+    if max(ends, default=0.0) <= FAR_MORE * least:
+        return _curves(panels, look, "cumulative regret $R_t$\n(units of f)", is_capped=False)
+    y = "cumulative regret $R_t$\n(units of f, log scale)"
+    return _curves(panels, look, y, is_capped=False, least=0.25 * least)
 
 
 def spent(panels: Mapping[str, Curves], look: Looks) -> "Figure":
@@ -75,8 +84,10 @@ def spent(panels: Mapping[str, Curves], look: Looks) -> "Figure":
 
 
 @styled
-def _curves(panels: Mapping[str, Curves], look: Looks, y: str, *, is_capped: bool) -> "Figure":
-    """Means over the rounds with a band of one standard error."""
+def _curves(
+    panels: Mapping[str, Curves], look: Looks, y: str, *, is_capped: bool, least: float | None = None
+) -> "Figure":
+    """Means over the rounds with a band of one standard error; on a log scale if `least` is given."""
     figure, axes = drawing.panel_grid(len(panels), height=1.7 if is_capped else 1.75)
     for ax, (curves, budget) in titled(axes, panels):
         for k, (label, curve) in enumerate(curves.items()):
@@ -84,6 +95,8 @@ def _curves(panels: Mapping[str, Curves], look: Looks, y: str, *, is_capped: boo
             low, high = curve.mean - error, curve.mean + error
             if is_capped:
                 low, high = np.maximum(low, 0.0), np.minimum(high, budget)
+            if least is not None:
+                low = np.maximum(low, 0.1 * least)
             one = look[label]
             ax.fill_between(curve.rounds, low, high, color=one.colour, alpha=0.2, linewidth=0.0)
             step = max(1, len(curve.rounds) // 5)
@@ -95,7 +108,12 @@ def _curves(panels: Mapping[str, Curves], look: Looks, y: str, *, is_capped: boo
         if is_capped:
             ax.axhline(budget, color=BLACK, linewidth=0.8, linestyle=(0, (1, 1)), label="budget C")
         _rounds(ax, curves)
-        ax.set_ylim(0.0, 1.08 * budget if is_capped else None)
+        if least is None:
+            ax.set_ylim(0.0, 1.08 * budget if is_capped else None)
+        else:
+            ax.set_yscale("log")
+            ax.set_ylim(least, None)
+            round_ticks(ax.yaxis)
     drawing.label_outer(axes, "round t", y)
     n = [curve.n for curves, _ in panels.values() for curve in curves.values()]
     band = "; band: ± 1 standard error" if max(n) > 1 else ""

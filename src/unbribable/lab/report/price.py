@@ -148,7 +148,7 @@ def places(panels: Mapping[str, Mapping[str, Place]], colours: Mapping[str, str]
     """Price against protection, a named point per player, by what it is told and promises."""
     figure, axes = drawing.panel_grid(len(panels), height=2.8, n_columns=1, width=drawing.PAGE)
     used = {at.kind for points in panels.values() for at in points.values()}
-    for ax, points in plots.titled(axes, panels, 3.0):
+    for ax, points in plots.titled(axes, panels, 6.0):
         for at in points.values():
             style: dict[str, Any] = {"color": at.colour, "linestyle": "none", **PROMISES[at.kind]}
             ax.errorbar(at.price, at.protection, yerr=at.error, linewidth=0.7, **style)

@@ -5,11 +5,14 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.conditions import TooMany
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.player import Details, Player
 from unbribable.decision.policies.gp_ucb import OneInstance
 from unbribable.decision.proposal import Proposal, Query
-from unbribable.decision.recommend import Guarantee, Recommendation
+from unbribable.decision.proven.counted import CountedLies
+from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
 from unbribable.model.checks import Bounds
 from unbribable.model.domain import Grid
@@ -36,15 +39,14 @@ class Clipped(OneInstance):
 
     def __init__(self, assumptions: Assumptions, options: Options, n_lies: int, T: int) -> None:
         self.L = clip_of(assumptions, T)
-        self._who = f"at most {n_lies} of the first {T} readings"
+        self._lies = CountedLies(n_lies, T)
         self._probability = 1.0 - assumptions.delta
         known = replace(assumptions, delta=assumptions.delta / 2, c_max=2.0 * self.L)
         super().__init__(known, options, 2.0 * self.L * n_lies)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         """Of Algorithm 1, less the half of delta that clipping takes."""
-        words = f"against any adversary, weak or strong, who corrupts {self._who} by any amount"
-        return replace(super().trust(threat, C), probability=self._probability, words=words)
+        return replace(super().trust(threat, C), probability=self._probability, lies=self._lies)
 
 
 class ClippedGPUCB(Player):
@@ -63,7 +65,7 @@ class ClippedGPUCB(Player):
         assumptions: What the guarantee rests on; c_max is not used, a lie may be of any size.
         n_lies: At most so many of the readings are lies.
         T: At most so many readings; beyond them nothing is promised.
-        options: width, noise, tail, gain, beta, revisit, as of RobustGPUCB.
+        options: width, noise, tail, gain, beta, as of RobustGPUCB.
 
     Attributes:
         L: Where readings are clipped.
@@ -116,18 +118,19 @@ class ClippedGPUCB(Player):
     def recommend(self) -> Recommendation:
         """The point with the largest lower bound, with its certificate."""
         best = self._robust.recommend()
-        if not self._over:
+        if not self._is_over:
             return best
-        return replace(best, regret_bound=None, probability=None, guarantee=self._over)
+        return replace(best, regret_bound=None, probability=None, promise=self.guarantee)
 
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
-        return None if self._over else self._robust.bounds()
+        return None if self._is_over else self._robust.bounds()
 
     @property
-    def guarantee(self) -> str:
-        """What `bounds` promise, or why they promise nothing, in words."""
-        return self._over or self._robust.guarantee
+    def guarantee(self) -> Guarantee:
+        """What `bounds` promise, or why they promise nothing."""
+        promise = self._robust.guarantee
+        return replace(promise, void=TooMany(self.T, self._n_told)) if self._is_over else promise
 
     @property
     def knowledge(self) -> dict[str, Any]:
@@ -138,11 +141,9 @@ class ClippedGPUCB(Player):
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
-        return Details(refuted=self._robust.refuted, tolerance=self.assumptions.tolerance)
+        return Details(refuted=self._robust.refuted, tolerance=self.assumptions.tolerance, is_ours=True)
 
     @property
-    def _over(self) -> str:
-        """Why nothing is guaranteed beyond T readings; empty before."""
-        if self._n_told <= self.T:
-            return ""
-        return f"No guarantee: it was for T={self.T} readings, and {self._n_told} were told."
+    def _is_over(self) -> bool:
+        """Whether it was told more than T readings, beyond which nothing is guaranteed."""
+        return self._n_told > self.T
