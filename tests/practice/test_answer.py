@@ -59,7 +59,8 @@ def test_the_estimate_comes_first_and_is_near_the_truth_although_readings_lie(pl
         f"{best.n_honest} readings that look honest)"
     )
     text = unwrapped(plane.summary())
-    assert f"{plane.lower:.4g} to {plane.upper:.4g} (with probability at least 0.9 if " in text
+    assert f"{plane.lower:.4g} to {plane.upper:.4g} (" in text
+    assert "with probability at least 0.9 if " in text
     assert " the fitted model is right) f(x) <" in text
     assert lines[2].startswith("  worst case: ")
     (reading,) = [line for line in lines if line.startswith("best reading: ")]
