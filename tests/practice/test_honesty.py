@@ -435,13 +435,13 @@ def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> Non
 
 
 def test_readings_are_judged_by_what_is_most_likely() -> None:
-    """By the wide end more would be left open."""
+    """By the wide end more would be left open, although the judge counts what hypotheses disagree about."""
     run = ub.maximize(Scripted(script={5: 2.5}), BOX, 14, seed=2)
     assert flagged(run) == [5]
     units, likely = run.engine.fit().units, {suspect.t: suspect.expected_sd for suspect in run.suspects}
     cautious = {each.t: units.scale * each.expected_sd for each in suspects_of(run.engine.algorithm())}
     assert np.mean([cautious[t] > likely[t] for t in likely]) > 0.8
-    assert sum(cautious.values()) > 1.2 * sum(likely.values())
+    assert sum(cautious.values()) > 1.05 * sum(likely.values())
 
 
 @pytest.mark.long

@@ -135,7 +135,7 @@ def test_the_guarantee_says_how_many_lies_of_any_size_and_on_what_that_rests() -
     assert best is not None
     said = (
         "With probability at least 0.9, against any adversary, weak or strong, who corrupts at most 1 "
-        "of the first 12 readings by any amount, none of the ",
+        "of the first 12 readings by any amount, and if the fitted model is right, none of the ",
         f" {run.engine.algorithm().candidates.n} candidates is better than this one by more than ",
         "only if this fit is right",
     )
