@@ -10,8 +10,9 @@ import pytest
 import unbribable as ub
 from practice.experiments import furnace, write
 from printed import unwrapped
-from unbribable.practice.audit import N_POINTS, SOLVER
+from unbribable.practice.audit import N_POINTS
 from unbribable.practice.audit_page import _lying
+from unbribable.say.audit import SOLVER
 from unbribable.say.price import sentence
 from unbribable.say.proof import of as proven_of
 
