@@ -134,10 +134,3 @@ def test_no_display_string_is_parsed_back():
         if PARSED.search(path.read_text(encoding="utf-8")):
             found.add(path.relative_to(PACKAGE).as_posix())
     assert found == set(OF_INPUT)
-
-
-def test_no_argument_below_say_tells_how_to_count():
-    names = re.compile(r"\b(counted|counting): ")
-    for floor in ("model", "theory", "decision", "doubt"):
-        for path in (PACKAGE / floor).rglob("*.py"):
-            assert not names.search(path.read_text(encoding="utf-8")), path

@@ -50,7 +50,7 @@ PROOF = Proof(2.5, (7,), {7: 1.5}, {7: 2.0}, 4.0, False, kinds.FitIsRight(), 0.9
                  "draw) with total corruption at most 2, "),
         (replace(STRONG, threat="none"), "if no reading was corrupted, "),
         (replace(STRONG, lies=CountedLies(1)), "who corrupts at most 1 reading by any amount, "),
-        (replace(STRONG, lies=CountedLies(3, 50)), "at most 3 of the first 50 readings by any amount, "),
+        (replace(STRONG, lies=CountedLies(3, 50)), "at most 3 of the 50 readings by any amount, "),
         (replace(STRONG, is_guess=True), "that the readings are consistent with: a heuristic choice), "),
         (STRONG.supposing(FIT, kinds.Missing(2)), "and if the fitted model is right and none of the 2 "
                  "missing readings is missing because of its value, "),
