@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS, PLAYERS, RIVALS
 from unbribable import lab
+from unbribable.decision.conditions import BetaGiven, TakenOut
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.player import MEMBERS, details_of
 from unbribable.lab.report.outcomes import cell_of, reduced
 from unbribable.lab.world.adversaries import Flip
@@ -22,6 +24,7 @@ X = OBJECTIVE.X
 ASSUMED = ub.Assumptions(OBJECTIVE.kernel, B=OBJECTIVE.norm, B0=OBJECTIVE.B0, noise_std=0.1, lam=0.05)
 Build = Callable[..., Any]
 EVERY = pytest.mark.parametrize("build", PLAYERS.values(), ids=PLAYERS)
+ITS_WORD = Guarantee("weak", ("main",), 0.9, C=2.0)
 LAWS = settings(max_examples=10, deadline=None, derandomize=True)
 pytestmark = pytest.mark.filterwarnings("ignore::unbribable.AssumptionsRefuted")
 
@@ -41,8 +44,11 @@ def game(player: Any, threat: str = "weak", T: int = 25) -> lab.Record:
 def test_a_player_has_what_a_game_needs(build: Build) -> None:
     player = new(build)
     assert all(hasattr(player, name) for name in MEMBERS)
-    assert isinstance(player.guarantee, str)
-    assert player.guarantee.endswith(".")
+    promise = player.guarantee
+    assert promise is None or str(promise).endswith(".")
+    if promise is not None:
+        plain = json.loads(json.dumps(promise.to_plain(), allow_nan=False))
+        assert Guarantee.from_plain(plain) == promise
     assert json.loads(json.dumps(player.knowledge, allow_nan=False)) == player.knowledge
 
 
@@ -151,7 +157,8 @@ def test_pending_queries_are_told_in_any_order_and_bad_readings_cost_nothing(bui
 @pytest.mark.parametrize("build", ALGORITHMS.values(), ids=ALGORITHMS)
 def test_an_algorithm_claims_bounds_until_they_are_void(build: Build) -> None:
     algorithm = new(build)
-    assert algorithm.guarantee.startswith("With probability at least 0.9")
+    assert algorithm.guarantee.void is None
+    assert str(algorithm.guarantee).startswith("With probability at least 0.9")
     assert algorithm.knowledge["B"] == ASSUMED.B
     for _ in range(60):
         query = algorithm.ask()
@@ -160,10 +167,10 @@ def test_an_algorithm_claims_bounds_until_they_are_void(build: Build) -> None:
     assert ((lower <= OBJECTIVE.f) & (OBJECTIVE.f <= upper)).all()
     algorithm.retract(3)
     assert algorithm.bounds() is None
-    assert "readings [3] were taken out" in algorithm.guarantee
+    assert algorithm.guarantee.void == TakenOut((3,))
     by_hand = build(ub.Grid(X), ASSUMED, beta=2.0)
     assert by_hand.bounds() is None
-    assert by_hand.guarantee.startswith("No guarantee: beta was given")
+    assert by_hand.guarantee.void == BetaGiven()
 
 
 SILENT = sorted(name for name, build in PLAYERS.items() if new(build).bounds() is None)
@@ -184,7 +191,8 @@ def test_a_player_that_promises_nothing_is_recorded_without_promises(name: str) 
     assert meta["instances"] == ["main"]
     assert meta["certificate"] is meta["detected"] is meta["refuted"] is None
     assert meta["algorithm_seed"] == details_of(player).seed
-    assert meta["algorithm"]["guarantee"].startswith("No guarantee")
+    promise = meta["algorithm"]["guarantee"]
+    assert promise is None or promise["void"] is not None
     assert meta["algorithm"]["recommendation"]["x"] == X[meta["recommended"]].tolist()
     assert (record.columns["instance"] == 0).all()
 
@@ -193,7 +201,7 @@ class Boaster(ub.Player):
     """Asks for candidate 0 and claims what it is told to claim, round by round."""
 
     knowledge = "Nothing but its own opinion."
-    guarantee = "Its word."
+    guarantee = ITS_WORD
 
     def __init__(self, *claims: Any) -> None:
         self.claims, self.t = claims, 0
@@ -232,7 +240,7 @@ def test_bounds_of_any_player_are_compared_with_the_truth_in_every_round(
     record = game(Boaster(*claims), T=4)
     assert record.meta["covered"] == covered
     assert record.meta["algorithm"]["knowledge"] == Boaster.knowledge
-    assert record.meta["algorithm"]["guarantee"] == "Its word."
+    assert record.meta["algorithm"]["guarantee"] == ITS_WORD.to_plain()
     assert list(reduced(record).covered) == list(covered)
 
 
@@ -275,7 +283,7 @@ def test_a_player_may_be_any_class_with_the_seven_members() -> None:
     """No base class is needed."""
     inner = Boaster(0.1)
     plain = type("Plain", (), {name: staticmethod(getattr(inner, name)) for name in MEMBERS[:5]})()
-    plain.knowledge, plain.guarantee = {"C": 3.0, "B": None}, "A word."
+    plain.knowledge, plain.guarantee = {"C": 3.0, "B": None}, None
     record = game(plain, T=3)
     assert record.meta["algorithm"]["C"] == 3.0
     assert record.meta["covered"] == {"main": True}

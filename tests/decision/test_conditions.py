@@ -24,12 +24,14 @@ from unbribable.decision.conditions import (
     FitIsRight,
     InOrder,
     Missing,
+    NoiseBlind,
     Open,
-    clauses,
-    refutation,
-    under,
+    Refuted,
 )
 from unbribable.doubt.suspect import Kind
+from unbribable.say.conditions import clauses, under
+from unbribable.say.price import sentence as price_sentence
+from unbribable.say.proof import of as proven_of
 from unbribable.say.reasons import full
 
 X = np.linspace(0.0, 1.0, 8)[:, None]
@@ -93,12 +95,11 @@ def played(situation: str, name: str, values: Values, **words: Any) -> Any:
 
 def level_of(situation: str, *, is_contradicted: bool) -> str:
     levels = played(situation, "ladder", too_high).recommend().levels
-    return next(each.words for each in levels if (each.regret_bound is None) == is_contradicted)
+    return next(str(each) for each in levels if (each.regret_bound is None) == is_contradicted)
 
 
 def more_than(situation: str) -> str:
-    (note,) = played(situation, "ladder", too_high).summary()["notes"]
-    assert "there is more than that" in note
+    (note,) = played(situation, "ladder", too_high).notes
     return str(note)
 
 
@@ -107,7 +108,7 @@ def detection(situation: str) -> str:
     algorithm = played(situation, "fast-slow", told_to_fast(n_lies), C=2.0)
     assert algorithm.detected is not None
     assert algorithm.refuted is None
-    (note,) = algorithm.summary()["notes"]
+    (note,) = algorithm.notes
     return str(note)
 
 
@@ -116,7 +117,7 @@ def refuting(situation: str) -> str:
     assert algorithm.refuted is not None
     words = algorithm.recommend().guarantee
     assert words.startswith("The assumptions are refuted")
-    assert algorithm.summary()["notes"][0] in words
+    assert str(algorithm.notes[0]) in words
     return str(words)
 
 
@@ -124,8 +125,8 @@ def price_of(situation: str, more: float) -> str:
     """Of an eps by that much above the smallest one there is a price for."""
     algorithm = played(situation, "robust", honest)
     found = algorithm.price((algorithm.price(0.0).least_eps or 0.0) + more)
-    assert found.words.startswith(found.sentence)
-    return str(found.sentence)
+    assert str(found).startswith(price_sentence(found))
+    return price_sentence(found)
 
 
 def certain_lie(situation: str) -> str:
@@ -137,8 +138,8 @@ def certain_lie(situation: str) -> str:
 SENTENCES: dict[str, Callable[[str], str]] = {
     "worst case": lambda situation: str(played(situation, "robust", honest).recommend()),
     "certificate": lambda situation: played(situation, "robust", honest).recommend().guarantee,
-    "bounds": lambda situation: played(situation, "robust", honest).guarantee,
-    "regret": lambda situation: played(situation, "robust", honest).regret_certificate().guarantee,
+    "bounds": lambda situation: str(played(situation, "robust", honest).guarantee),
+    "regret": lambda situation: str(played(situation, "robust", honest).regret_certificate()),
     "price": lambda situation: price_of(situation, 0.1),
     "price without a limit": lambda situation: price_of(situation, 9.0),
     "level that holds": lambda situation: level_of(situation, is_contradicted=False),
@@ -159,7 +160,7 @@ IN_THE_TABLE = {
     "level that holds": "valid if C <=",
     "level that is contradicted": "contradicted if C <=",
     "more corruption than": "there is more than that",
-    "detection": "Corruption detected in round",
+    "detection": "Corruption was detected in round",
     "refutation": "The assumptions are refuted",
     "certain lie": "outside",
 }
@@ -230,12 +231,17 @@ def test_an_audit_says_what_its_proof_supposes(n_lost: int) -> None:
     audit = ub.audit(x[:, None], y, GRID, assumptions=assumed, corruption=2.5)
     assert audit.proof is not None
     assert audit.least_corruption > 0.0
-    for words in (audit.proof.words, unwrapped(str(audit)), audit.to_html(), audit.price(2.0).sentence):
+    for words in (
+        str(audit.proof),
+        unwrapped(str(audit)),
+        audit.to_html(),
+        price_sentence(audit.price(2.0)),
+    ):
         assert (LOST in words) == (n_lost == 3)
         assert ("missing reading" in words) == (n_lost == 3)
-    assert f"if what is assumed is right{f' and {LOST}' * (n_lost == 3)})." in audit.proof.words
-    assert "if lies total at most 2.5" in audit.proof.of(8)
-    assert (LOST in audit.proof.of(8)) == (n_lost == 3)
+    assert f"if what is assumed is right{f' and {LOST}' * (n_lost == 3)})." in str(audit.proof)
+    assert "if lies total at most 2.5" in proven_of(audit.proof, 8)
+    assert (LOST in proven_of(audit.proof, 8)) == (n_lost == 3)
 
 
 @pytest.mark.parametrize("n_lost", [0, 3])
@@ -245,7 +251,7 @@ def test_an_audit_that_no_lies_explain_says_what_that_supposes(n_lost: int) -> N
     x, y = [0.0, 0.5, 1.0] + n_lost * [0.2], [0.0, 9.0, 0.0] + n_lost * [math.nan]
     audit = ub.audit(x, y, [(0.0, 1.0)], assumptions=assumed)
     with pytest.warns(ub.AssumptionsRefuted) as caught:
-        words = audit.proof.words
+        words = str(audit.proof)
     assert "points you chose" not in str(caught[0].message)
     assert words.startswith("No lies explain these readings: what is assumed is wrong (noise, smooth")
     assert "or the size of a lie)" in words
@@ -263,9 +269,9 @@ def test_an_audit_says_the_same_of_a_table_in_any_order() -> None:
     for order in (np.argsort(y), np.argsort(-y)):
         audit = ub.audit(x[order, None], y[order], GRID, assumptions=assumed, corruption=2.5)
         t = int(np.argmax(y[order])) + 1
-        proven = audit.proof.of(t).split(" and ")[-1]
+        proven = proven_of(audit.proof, t).split(" and ")[-1]
         best, price = audit.recommendation, audit.price(2.0)
-        said.append((audit.proof.words, proven, str(best), best.guarantee, price.sentence))
+        said.append((str(audit.proof), proven, str(best), best.guarantee, price_sentence(price)))
     assert said[0] == said[1]
     assert "order" not in " ".join(said[0])
 
@@ -278,9 +284,9 @@ def test_an_audit_in_mid_run_says_on_which_rounds_its_proof_rests() -> None:
         study.tell(queries[k], 3.0 if k == 2 else 0.4)
     audit = study.audit()
     assert audit.proof.total > 0.0
-    assert "This rests on 4 of the 7 readings" in audit.proof.words
+    assert "This rests on 4 of the 7 readings" in str(audit.proof)
     assert LATE in audit.recommendation.guarantee
-    assert audit.price().sentence.startswith("No price yet")
+    assert str(audit.price()).startswith("No price yet")
 
 
 def test_where_readings_are_known_to_be_selected_the_proof_does_without_them_and_supposes_nothing() -> (
@@ -291,11 +297,11 @@ def test_where_readings_are_known_to_be_selected_the_proof_does_without_them_and
     for k in range(20):
         study.tell([k / 20], 0.4 + 3.0 * (k == 4))
     study.tell([0.5], math.nan)
-    assert "the one missing reading" in study.audit().proof.words
+    assert "the one missing reading" in str(study.audit().proof)
     study.retract(3, "it looked odd")
     proof = study.audit().proof
     assert proof.total > 0.0
-    assert "missing" not in proof.words
+    assert "missing" not in str(proof)
 
 
 # --- a refutation names all that may be wrong ------------------------------------------------------
@@ -310,7 +316,7 @@ def test_a_refutation_names_the_draws_where_there_are_any(name: str) -> None:
         for t, y in enumerate(values, 1):
             algorithm.learn(reading_of(algorithm, t, X[0], y, None, "algorithm"))
     (warned,) = (str(entry.message) for entry in caught)
-    assert warned == algorithm.summary()["notes"][0]
+    assert warned == str(algorithm.notes[0])
     for cause in ("B, B0, noise_std, the kernel", "the number or the size of the lies"):
         assert cause in warned
     assert ("that who lies does not know the draws" in warned) == (len(algorithm.draws) > 1)
@@ -345,28 +351,26 @@ def test_a_refutation_by_a_table_does_not_name_its_order() -> None:
 def test_where_readings_are_missing_because_of_their_values_nobody_is_accused() -> None:
     ladder = played("plain", "ladder", too_high)
     ladder.lose(N_ROUNDS + 1, because_of_value=True)
-    (void, note) = ladder.summary()["notes"]
+    (void, note) = map(str, ladder.notes)
     assert void.startswith("No guarantee: 1 reading is missing because of its value")
     assert "nothing is proven" in note
     assert "more than" not in note
     fast_slow = played("plain", "fast-slow", told_to_fast(2), C=2.0)
     fast_slow.lose(N_ROUNDS + 1, because_of_value=True)
-    assert fast_slow.summary()["notes"][-1].endswith("Nothing is proven by that.")
+    assert str(fast_slow.notes[-1]).endswith("Nothing is proven by that.")
 
 
 # --- the words -------------------------------------------------------------------------------------
 
 
 def test_conditions_are_worded_in_one_place() -> None:
-    every = [FitIsRight("what is assumed"), Blind(), Missing(1), Missing(2), Chosen(1), Chosen(2)]
-    assert len({*clauses([*every, InOrder()])}) == 7
+    every = [FitIsRight(), FitIsRight(("B",)), Blind(), NoiseBlind(), Missing(1), Missing(2), Chosen(1)]
+    assert len({*clauses([*every, Chosen(2), InOrder()])}) == 9
     assert clauses([Open(3)]) == []
-    assert under("It is so.", []) == "It is so."
-    assert under("It is so.", [Missing(2)]) == (
+    assert under("It is so", []) == "It is so."
+    assert under("It is so", [Missing(2)]) == (
         "It is so, if none of the 2 missing readings is missing because of its value."
     )
-    assert under("It is so.", [Open(1)]).startswith("It is so. The reading told after a round")
-    assert under("It is so.", [Open(3)]).startswith("It is so. The 3 readings told after a round")
-    assert refutation(7, 0.1, []).startswith(
-        "The assumptions are refuted by the readings up to round 7,"
-    )
+    assert under("It is so", [Open(1)]).startswith("It is so. The reading told after a round")
+    assert under("It is so", [Open(3)]).startswith("It is so. The 3 readings told after a round")
+    assert str(Refuted(7, 0.1)).startswith("The assumptions are refuted by the readings up to round 7,")

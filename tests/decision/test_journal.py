@@ -117,7 +117,7 @@ def test_a_missing_reading_is_counted_in_every_promise(name: str, domain: Any) -
     again = MAKERS[name](domain).restore(json.loads(json.dumps(plain)))
     for each in (algorithm, again):
         assert many in each.recommend().guarantee
-        assert many in each.regret_certificate().guarantee
+        assert many in str(each.regret_certificate())
         assert each.recommend().regret_bound == algorithm.recommend().regret_bound is not None
     np.testing.assert_equal(bounds(again), bounds(algorithm))
     assert algorithm.ask().t == again.ask().t == 8
@@ -130,7 +130,7 @@ def test_a_reading_lost_because_of_its_value_voids_everything_unless_it_is_taken
     query = algorithm.ask()
     algorithm.tell(query, 0.3)
     algorithm.lose(2, because_of_value=True)
-    assert algorithm.journal.is_selected
+    assert algorithm.journal.selection is not None
     best, certificate = algorithm.recommend(), algorithm.regret_certificate()
     assert best.regret_bound is best.probability is certificate.value is None
     assert (

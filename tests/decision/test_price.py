@@ -12,8 +12,8 @@ import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import corruption, is_too_often, random_function
 from told import reading_of
-from unbribable.decision.price import _in_readings
 from unbribable.decision.units import Units
+from unbribable.say.price import _in_readings, sentence
 from unbribable.theory.clipping import FewLies
 from unbribable.theory.differences import Differences
 
@@ -142,20 +142,20 @@ def test_control_prices_that_take_the_noise_off_are_too_high(monkeypatch: pytest
 def test_a_price_says_what_it_found_in_words(name: str) -> None:
     algorithm = told(name)
     found = algorithm.price(0.5)
-    assert found.sentence.startswith(f"Lies totalling less than {found.without_cap:.4g} (")
-    assert "could not have made another point better by more than 0.5 (with prob" in found.sentence
+    assert sentence(found).startswith(f"Lies totalling less than {found.without_cap:.4g} (")
+    assert "could not have made another point better by more than 0.5 (with prob" in sentence(found)
     more = f"If no single lie exceeds {CAP} (c_max): less than {found.value:.4g}."
     assert found.without_cap <= found.value
-    assert (more in found.words) == (found.value > CAP)
+    assert (more in str(found)) == (found.value > CAP)
     assert found.probability == pytest.approx(1.0 - algorithm.policy.budgets[WHOLE[name]].delta)
     open_ = algorithm.price(0.0)
     assert open_.value is open_.without_cap is None
     assert f"is open even if nobody lied: noise and too few readings leave {open_.least_eps:.4g}" in (
-        open_.words
+        str(open_)
     )
     capped = algorithm.price(50.0)
     assert capped.value == math.inf > capped.without_cap
-    assert f"without it, lies totalling {capped.without_cap:.4g} leave it open" in capped.words
+    assert f"without it, lies totalling {capped.without_cap:.4g} leave it open" in str(capped)
 
 
 def test_a_price_is_told_in_other_units() -> None:
@@ -164,8 +164,8 @@ def test_a_price_is_told_in_other_units() -> None:
     for name in ("value", "without_cap", "least_eps", "bribe"):
         assert getattr(other, name) == pytest.approx(10.0 * getattr(one, name))
     assert other.lies == pytest.approx({t: -10.0 * lie for t, lie in one.lies.items()})
-    assert f"less than {other.without_cap:.4g} (" in other.sentence
-    assert f"If no single lie exceeds 8 (c_max): less than {other.value:.4g}." in other.words
+    assert f"less than {other.without_cap:.4g} (" in sentence(other)
+    assert f"If no single lie exceeds 8 (c_max): less than {other.value:.4g}." in str(other)
     assert algorithm.price(5.0, units=Units(3.0, 10.0, -1.0, limit=1e-6)).bribe is None
 
 
@@ -173,11 +173,11 @@ def test_layers_price_the_readings_of_the_top_layer_and_say_so() -> None:
     algorithm = told("layered")
     top = list(algorithm.instances)[-1]
     n = algorithm.instances[top].n_readings
-    assert f"All this is about the {n} readings that {top} holds" in algorithm.price(3.0).words
+    assert f"All this is about the {n} readings that {top} holds" in str(algorithm.price(3.0))
     one = ALGORITHMS["layered"](ub.Grid(X), ASSUMED, T=1024, seed=0)
     one.tell(one.ask(), 0.1)
     assert one.price(0.5).value is one.price(0.5).bribe is None
-    assert "which has none" in one.price(0.5).words
+    assert "which has none" in str(one.price(0.5))
 
 
 def test_on_a_box_the_price_compares_with_candidates_and_says_so() -> None:
@@ -187,8 +187,8 @@ def test_on_a_box_the_price_compares_with_candidates_and_says_so() -> None:
         algorithm.tell(query, float(np.sin(2.0 * query.x[0])) / 2.0)
     found = algorithm.price(0.5)
     assert found.value > 0.0
-    assert f"another of the {algorithm.candidates.n} candidates better" in found.words
-    assert "Between the candidates f may be higher" in found.words
+    assert f"another of the {algorithm.candidates.n} candidates better" in str(found)
+    assert "Between the candidates f may be higher" in str(found)
 
 
 def test_there_is_no_price_from_an_instance_that_is_behind() -> None:
@@ -197,8 +197,8 @@ def test_there_is_no_price_from_an_instance_that_is_behind() -> None:
     algorithm.tell(algorithm.ask(), 0.0)
     before = algorithm.price(0.5)
     assert before.value is before.probability is before.bribe is None
-    assert "No price yet" in before.words
-    assert "tell that round's reading, or give it up" in before.words
+    assert "No price yet" in str(before)
+    assert "tell that round's reading, or give it up" in str(before)
     algorithm.tell(late, 0.0)
     assert algorithm.price(0.5).value > 0.0
 
@@ -207,11 +207,11 @@ def test_there_is_no_price_from_an_instance_that_is_behind() -> None:
 def test_there_is_no_price_where_nothing_is_guaranteed(name: str) -> None:
     free = told(name, beta=2.0).price(0.5)
     assert free.value is free.probability is None
-    assert "beta was given" in free.words
+    assert "beta was given" in str(free)
     selected = told(name)
     selected.retract(3)
     assert selected.price(0.5).value is None
-    assert "taken out" in selected.price(0.5).words
+    assert "taken out" in str(selected.price(0.5))
 
 
 def test_there_is_no_price_once_the_assumptions_are_refuted() -> None:
@@ -219,7 +219,7 @@ def test_there_is_no_price_once_the_assumptions_are_refuted() -> None:
     with pytest.warns(ub.AssumptionsRefuted):
         algorithm.learn([reading_of(algorithm, t, X[0], 50.0) for t in range(1, 7)])
     assert algorithm.price(0.5).value is None
-    assert "refuted" in algorithm.price(0.5).words
+    assert "refuted" in str(algorithm.price(0.5))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -236,7 +236,7 @@ def test_a_missing_reading_is_a_condition_of_the_price() -> None:
     algorithm = told("robust")
     algorithm.forget(algorithm.ask())
     assert "if the one missing reading is not missing because of its value)." in (
-        algorithm.price(0.5).sentence
+        sentence(algorithm.price(0.5))
     )
 
 
@@ -260,7 +260,7 @@ def prices_against_one_lie(seed: int) -> list[tuple[float, float, float, bool]]:
             algorithm.tell(x=points[i], y=float(y))
     found = [algorithm.price(eps) for eps in (0.01, 0.02, 0.05, 0.1, 0.2)]
     return [
-        (lie, float(each.sentence.split()[4]), each.value, f.max() - f[each.index] > each.eps)
+        (lie, float(sentence(each).split()[4]), each.value, f.max() - f[each.index] > each.eps)
         for each in found
         if each.value is not None and each.value < math.inf
     ]
@@ -304,8 +304,8 @@ def test_where_readings_are_clipped_the_price_does_not_rest_on_a_cap() -> None:
     for eps in (algorithm.price(0.0).least_eps + 1.5, 60.0):
         found = algorithm.price(eps)
         assert found.value > lies.cap
-        assert "c_max" not in found.words
-    assert found.sentence.startswith("Even if every reading were off by any amount,")
+        assert "c_max" not in str(found)
+    assert sentence(found).startswith("Even if every reading were off by any amount,")
 
 
 def test_a_bribe_through_a_reading_that_was_cut_is_not_named() -> None:
@@ -321,7 +321,7 @@ def test_a_bribe_through_a_reading_that_was_cut_is_not_named() -> None:
         at_the_cut = algorithm.price(0.1, units=Units(limit=abs(told_as[t])))
         assert at_the_cut.bribe is None
         assert at_the_cut.lies == {}
-        assert "told differently" not in at_the_cut.words
+        assert "told differently" not in str(at_the_cut)
     assert is_inward
     assert is_outward
 

@@ -223,7 +223,7 @@ def test_taking_a_reading_back_voids_every_promise(name: str, where: str) -> Non
     algorithm = played(name, where)
     assert algorithm.recommend().regret_bound is not None
     algorithm.retract(5)
-    assert algorithm.journal.is_selected
+    assert algorithm.journal.selection is not None
     for k in range(3):
         best, certificate, summary = (
             algorithm.recommend(),
@@ -232,15 +232,18 @@ def test_taking_a_reading_back_voids_every_promise(name: str, where: str) -> Non
         )
         assert best.regret_bound is best.probability is None
         assert certificate.value is certificate.probability is None
-        for words in (best.guarantee, certificate.guarantee, summary["guarantee"], summary["notes"][0]):
-            assert words.startswith("No guarantee: readings [5] were taken out")
+        for words in (best.guarantee, str(certificate), str(algorithm.notes[0])):
+            assert words.startswith("No guarantee: the reading")
+            assert " of round" in words
+        assert summary["guarantee"]["void"]["kind"] == summary["notes"][0]["kind"] == "TakenOut"
+        assert 5 in summary["guarantee"]["void"]["rounds"]
         hindsight = summary["regret_in_hindsight"]
         assert summary["recommendation"]["regret_bound"] is hindsight["value"] is None
         assert summary["retracted"] == list(algorithm.journal.retracted)
         assert not certain(algorithm)
         algorithm.retract((1, 3, 7)[k], unrelated_to_value=True)
         algorithm = MAKERS[name](DOMAINS[where]).restore(as_json(algorithm.state()))
-    assert algorithm.journal.is_selected
+    assert algorithm.journal.selection is not None
 
 
 @EVERYWHERE
@@ -251,15 +254,15 @@ def test_a_reason_that_has_nothing_to_do_with_the_value_voids_nothing(name: str,
     algorithm = MAKERS[name](DOMAINS[where]).restore(state)
     algorithm.retract(5, unrelated_to_value=True)
     never = MAKERS[name](DOMAINS[where]).restore(without(state, {5}))
-    assert not algorithm.journal.is_selected
+    assert algorithm.journal.selection is None
     summary, expected = algorithm.summary(), never.summary()
     assert summary["retracted"] == [5]
     assert summary == expected
     assert summary["recommendation"]["regret_bound"] is not None
     assert algorithm.recommend().guarantee == never.recommend().guarantee
     algorithm.retract(3)
-    assert algorithm.journal.is_selected
-    assert "readings [3] were taken out" in algorithm.recommend().guarantee
+    assert algorithm.journal.selection is not None
+    assert "the reading of round 3 was taken out" in algorithm.recommend().guarantee
 
 
 @EVERYWHERE
@@ -445,8 +448,8 @@ class Retracting(RuleBasedStateMachine):
         for one, other in zip(algorithm.pending, never.pending, strict=True):
             assert {**fields(one), "index": None} == {**fields(other), "index": None}
         assert dict.fromkeys(self.gone) == dict.fromkeys(algorithm.journal.retracted)
-        assert algorithm.journal.is_selected == (not all(self.gone.values()))
-        if algorithm.journal.is_selected:
+        assert (algorithm.journal.selection is not None) == (not all(self.gone.values()))
+        if algorithm.journal.selection is not None:
             assert algorithm.recommend().regret_bound is None
         else:
             assert algorithm.recommend().regret_bound == never.recommend().regret_bound

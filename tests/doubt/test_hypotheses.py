@@ -175,9 +175,6 @@ def test_the_chances_after_a_pass_are_those_of_the_verdicts_that_it_left() -> No
 
 
 @pytest.mark.parametrize("noise_std", [0.1, 0.03, 0.001])
-@pytest.mark.xfail(
-    strict=True, reason="a lie's place in the inverse is a difference; the next move of theta mends it"
-)
 def test_flips_lose_no_digits_where_noise_is_small(noise_std: float) -> None:
     hypotheses, rng = states(data_of(Known(noise_std=noise_std))), np.random.default_rng(0)
     for _ in range(3):

@@ -41,6 +41,9 @@ BESIDE = {
 }
 """The same of the files beside the floors."""
 
+PRINTS = PACKAGE / "model" / "spoken.py"
+"""The one exception: values print as sentences. `say` is imported there alone, and only on printing."""
+
 LAB = {floor for floor in MAY_IMPORT if floor.startswith("lab")}
 DOORS_OF_THE_LAB = {"web", "cli"}
 
@@ -91,8 +94,14 @@ def test_every_floor_is_in_the_table():
 def test_a_floor_imports_only_the_floors_it_may(path):
     floor = floor_of(path)
     allowed = BESIDE[path.name] if floor is None else MAY_IMPORT[floor]
-    used = set(floors_imported(path)) - {floor}
+    used = set(floors_imported(path)) - {floor} - ({"say"} if path == PRINTS else set())
     assert used <= allowed, f"{floor or path.name} imports {sorted(used - allowed)}"
+
+
+def test_values_reach_their_words_only_when_they_are_printed():
+    tree = ast.parse(PRINTS.read_text(encoding="utf-8"))
+    assert not any(isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body)
+    assert "say" in floors_imported(PRINTS)
 
 
 def test_learner_and_world_never_meet_below_runs():

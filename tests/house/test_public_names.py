@@ -7,6 +7,7 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from unbribable import lab
+from unbribable.decision.guarantee import Guarantee
 from unbribable.practice.plan import Settings
 
 OPTIONS = ["width", "noise", "tail", "gain", "beta"]
@@ -60,8 +61,6 @@ FIELDS = {
         "probability",
         "bribe",
         "lies",
-        "words",
-        "sentence",
     },
     "Query": {"id", "t", "x", "u", "index", "instance", "mu", "sigma", "width", "ucb"},
     "Recommendation": {
@@ -124,7 +123,7 @@ def test_an_algorithm_offers_the_promised_methods(name):
     assert algorithm.detected is None
     assert isinstance(algorithm.summary(), dict)
     assert isinstance(algorithm.knowledge, dict)
-    assert isinstance(algorithm.guarantee, str)
+    assert isinstance(algorithm.guarantee, Guarantee)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -7,7 +7,6 @@ from optuna.trial import TrialState, create_trial
 
 import unbribable as ub
 from integrations.optuna_studies import fitted as designed
-from unbribable.integrations.optuna_answers import by_trial
 from unbribable.integrations.optuna_sampler import UnbribableSampler
 
 SPACE = {"x": FloatDistribution(-1.0, 1.0), "kind": CategoricalDistribution(("a", "b"))}
@@ -48,7 +47,7 @@ def test_a_recommendation_says_what_to_expect_and_speaks_in_names_as_declared(fi
     assert [*best.params] == ["x", "kind"]
     assert str(best).startswith(f"use x={best.params['x']:.6g} kind=a\n  expected value: ")
     assert best.to_dict()["estimate"] == best.estimate
-    assert best.supposed.endswith("the fitted model is right")
+    assert best.to_dict()["supposed"].endswith("the fitted model is right")
 
 
 def test_terms_keep_the_order_of_the_search_space_and_agree_in_any(fitted):
@@ -64,12 +63,12 @@ def test_a_price_names_trials_by_their_numbers():
     assumptions = ub.Assumptions(kernel, B=3.0, B0=1.5, noise_std=0.01, lam=0.001, c_max=6.0)
     sampler, study = told(30, assumptions, corruption=4.5, explore=2.0)
     default = sampler.price(study)
-    assert "of the range read" in default.sentence
+    assert "of the range read" in str(default)
     found = sampler.price(study, 2.0 * default.least_eps)
     assert found.value > 0.0
     result = sampler.result(study).price(found.eps)
     assert found.value == result.value
-    assert [*found.lies] == [t - 1 for t in result.lies] != []
+    assert [*found.lies_by_trial] == [t - 1 for t in found.lies] == [t - 1 for t in result.lies] != []
 
 
 def test_a_value_that_is_taken_out_is_gone_for_every_sampler():
@@ -84,8 +83,8 @@ def test_a_value_that_is_taken_out_is_gone_for_every_sampler():
         assert best.naive_number != LIE
         assert best.regret_bound is None
         assert best.guarantee.endswith(
-            "No guarantee: the values of trials [4] were taken out, and nobody stated that this had "
-            "nothing to do with their values."
+            "No guarantee: the reading of trial 4 was taken out, and nobody stated that this had "
+            "nothing to do with its value."
         )
         assert LIE not in [suspect.number for suspect in each.suspects(study)]
         assert each.result(study).recommendation.regret_bound is None
@@ -111,11 +110,15 @@ def test_a_result_of_a_study_has_names_and_does_not_follow_it(fitted):
     assert len(result.engine.told) == 11
 
 
-def test_words_about_rounds_become_words_about_trials():
-    assert by_trial("up to round 12, in round 1.") == "up to trial 11, in trial 0."
-    assert by_trial("readings [3, 10] were taken out of 12 rounds") == (
-        "the values of trials [2, 9] were taken out of 12 rounds"
-    )
+def test_what_is_void_names_trials_and_not_rounds():
+    sampler, study = told()
+    sampler.start(study)
+    sampler.retract(study, LIE, "stuck")
+    best, price = sampler.recommend(study), sampler.price(study)
+    for said in (best.guarantee, str(price), best.to_dict()["guarantee"]):
+        assert f"No guarantee: the reading of trial {LIE} was taken out" in said
+    sampler.retract(study, 7, "stuck, too")
+    assert "the readings of trials 4, 7 were taken out" in sampler.recommend(study).guarantee
 
 
 def test_a_note_is_what_the_sampler_answers_by_the_numbers_of_trials(fitted):

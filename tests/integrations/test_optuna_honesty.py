@@ -153,7 +153,7 @@ def test_a_refused_process_leaves_no_running_trial():
 def test_a_recommendation_says_what_it_rests_on():
     study = new_study(sampler())
     study.optimize(objective, n_trials=2)
-    assert study.sampler.recommend(study).assumptions == ASSUMED.in_words()
+    assert study.sampler.recommend(study).assumptions == str(ASSUMED)
     study = new_study(fitted())
     study.optimize(objective, n_trials=5)
     best = study.sampler.recommend(study)

@@ -52,7 +52,7 @@ def test_the_maximum_at_a_corner_is_found(name: str) -> None:
     assert max(asked) >= 28
     assert player.recommend().index >= 28
     assert player.bounds() is None
-    assert player.guarantee == "No guarantee."
+    assert str(player.guarantee) == "No guarantee."
 
 
 @every

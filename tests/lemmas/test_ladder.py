@@ -159,7 +159,7 @@ def test_a_crossed_level_proves_more_corruption_and_covering_levels_certify_begu
         assert found.probability == 1.0 - KNOWN.delta
         assert [level.C for level in found.levels] == [UNIT * 2.0**k for k in range(1, 9)]
         for level in found.levels:
-            assert level.words.endswith("against any adversary")
+            assert str(level).endswith("against any adversary")
             if level.regret_bound is None:
                 is_wrong |= level.C >= C
                 n_crossed += 1
@@ -172,16 +172,15 @@ def test_a_crossed_level_proves_more_corruption_and_covering_levels_certify_begu
 
 def test_a_summary_says_which_levels_the_readings_are_consistent_with() -> None:
     clean, lied_to = climbs()[0], climbs()[-1]
-    assert clean.algorithm.summary()["notes"] == [
-        "The readings are consistent with a corruption of 0.25, the lowest level."
-    ]
+    (note,) = clean.algorithm.notes
+    assert str(note) == "The readings are consistent with a corruption of 0.25, the lowest level."
     (note,) = next(
-        one.algorithm.summary()["notes"]
+        one.algorithm.notes
         for one in reversed(climbs())
         if one.algorithm.recommend().levels[0].regret_bound is None
     )
-    assert "there is more than that, with probability at least 0.9" in note
-    assert "heuristic choice" in lied_to.algorithm.guarantee
+    assert "there is more than that, with probability at least 0.9" in str(note)
+    assert "heuristic choice" in str(lied_to.algorithm.guarantee)
 
 
 @pytest.mark.parametrize("noise", ["paper", "tight"])

@@ -102,8 +102,8 @@ def test_against_a_strong_adversary_all_readings_certify_at_every_level_that_cov
     assert [level.C for level in found.levels] == [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
     for level in found.levels[1:]:
         assert f.max() - f[found.index] <= level.regret_bound
-        assert level.words.endswith("against any adversary")
-    assert all("weak" in level.words for level in algorithm.recommend().levels)
+        assert str(level).endswith("against any adversary")
+    assert all("weak" in str(level) for level in algorithm.recommend().levels)
     with pytest.raises(ValueError, match="C must be at most 64"):
         algorithm.recommend(threat="strong", C=64.1)
 

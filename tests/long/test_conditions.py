@@ -99,7 +99,7 @@ def test_where_low_readings_are_withheld_accusations_are_false_and_name_the_cond
                     algorithm.tell(query, float(f[query.index] + noise))
                 if algorithm.refuted is not None:
                     break
-        said = [str(note) for note in algorithm.summary()["notes"]]
+        said = [str(note) for note in algorithm.notes]
         said += [level.words for level in algorithm.recommend().levels]
         accusing = ("refuted", "more than that", "contradicted if", "detected")
         found = [text for text in said if any(word in text for word in accusing)]

@@ -9,10 +9,12 @@ import pytest
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, Scripted
 from printed import unwrapped
-from unbribable.decision.recommend import WIDE
-from unbribable.decision.words import plus_minus, point
-from unbribable.practice.advice import OUTSIDE
+from unbribable.decision.remarks import Outside
 from unbribable.say.answer import listed
+from unbribable.say.price import sentence
+from unbribable.say.recommendation import WIDE, spoken
+from unbribable.say.remarks import OUTSIDE
+from unbribable.say.words import plus_minus, point
 
 SPACE = {"temp": (200.0, 500.0), "gas": ["N2", "Ar"], "n": ub.Whole(1, 9)}
 
@@ -57,7 +59,8 @@ def test_the_estimate_comes_first_and_is_near_the_truth_although_readings_lie(pl
         f"{best.n_honest} readings that look honest)"
     )
     text = unwrapped(plane.summary())
-    assert f"{plane.lower:.4g} to {plane.upper:.4g} (with probability at least 0.9 if " in text
+    assert f"{plane.lower:.4g} to {plane.upper:.4g} (" in text
+    assert "with probability at least 0.9 if " in text
     assert " the fitted model is right) f(x) <" in text
     assert lines[2].startswith("  worst case: ")
     (reading,) = [line for line in lines if line.startswith("best reading: ")]
@@ -87,12 +90,12 @@ def test_where_only_its_own_readings_speak_for_a_point_a_warning_says_so() -> No
     stop = [lambda result, trial: True]
     run = ub.maximize(lambda x: 0.0, GRID, 9, initial=initial, callbacks=stop, **words).at(len(points))
     assert run.x.tolist() == pytest.approx([0.1])
-    assert run.recommendation.caution.startswith("Too few rounds to tell a lie from a peak")
-    assert f"  {run.recommendation.caution}" in run.summary().splitlines()
+    assert spoken(run.recommendation)["caution"].startswith("Too few rounds to tell a lie from a peak")
+    assert f"  {spoken(run.recommendation)['caution']}" in run.summary().splitlines()
     near = [*initial, *(([x], 2.0) for x in (0.05, 0.15))]
     backed = ub.maximize(lambda x: 0.0, GRID, 9, initial=near, callbacks=stop, **words).at(len(near))
     assert backed.x.tolist() == pytest.approx([0.1], abs=0.06)
-    assert backed.recommendation.caution == ""
+    assert backed.recommendation.cautions == ()
 
 
 @pytest.mark.parametrize("seed", [0, 15])
@@ -100,7 +103,7 @@ def test_after_few_rounds_an_estimate_is_right_or_doubted(seed: int) -> None:
     """In both runs a lie was believed, at its own point alone."""
     run = ub.maximize(lying(0.1, [5, seed]), [(0, 1), (0, 2)], n_rounds=20, seed=seed)
     truth = np.sin(5 * run.x[0]) + np.cos(3 * run.x[1])
-    assert abs(run.estimate - truth) < 0.5 or run.recommendation.caution
+    assert abs(run.estimate - truth) < 0.5 or run.recommendation.cautions
 
 
 def test_a_linear_kernel_leaves_no_center_that_contradicts_its_interval() -> None:
@@ -134,7 +137,7 @@ def test_an_estimate_outside_the_worst_case_is_said_to_contradict_it(direction: 
         best = study.recommend()
         assert abs(sign * best.estimate - 0.4) < 0.03
         is_false = not best.lower <= sign * 0.4 <= best.upper
-        assert (OUTSIDE in best.caution) == (OUTSIDE in unwrapped(str(best))) == is_false == (k >= 4)
+        assert (Outside() in best.cautions) == (OUTSIDE in unwrapped(str(best))) == is_false == (k >= 4)
 
 
 def test_a_named_space_speaks_in_names_everywhere(named: ub.Result) -> None:
@@ -161,25 +164,25 @@ def test_a_price_defaults_to_the_smallest_share_of_the_range_that_is_established
     shares = [share * (max(values) - min(values)) for share in (0.05, 0.1, 0.2, 0.5)]
     assert found.eps == pytest.approx(min(eps for eps in shares if eps >= found.least_eps))
     assert found.value > 0.0
-    assert f"better by more than {found.eps:.4g}, " in found.sentence
-    assert "% of the range read (with probability at least 0.9)." in found.sentence
-    assert found.sentence in run.guarantee.splitlines()
+    assert f"better by more than {found.eps:.4g}, " in sentence(found)
+    assert "% of the range read (with probability at least 0.9)." in sentence(found)
+    assert sentence(found) in run.guarantee.splitlines()
     assert run.price(found.eps).value == pytest.approx(found.value)
-    assert "of the range read" not in run.price(found.eps).words
+    assert "of the range read" not in str(run.price(found.eps))
     assert sum(map(abs, found.lies.values())) == pytest.approx(found.bribe)
 
 
 def test_a_price_that_is_not_established_says_what_is_open(plane: ub.Result) -> None:
     found = plane.price()
     assert found.value is None
-    assert "50 % of the range read) is open even if nobody lied" in found.sentence
-    assert f"leave {found.least_eps:.4g} open" in found.sentence
+    assert "50 % of the range read) is open even if nobody lied" in sentence(found)
+    assert f"leave {found.least_eps:.4g} open" in sentence(found)
 
 
 def test_a_price_supposes_the_fit_where_there_is_one(plane: ub.Result) -> None:
     found = plane.price(2.0 * plane.price().least_eps)
     assert found.value is not None
-    assert "(with probability at least 0.9 if the fitted model is right)" in found.sentence
+    assert "(with probability at least 0.9 if the fitted model is right)" in sentence(found)
 
 
 def test_without_a_reading_there_is_no_price() -> None:

@@ -12,6 +12,8 @@ from practice.experiments import furnace, write
 from printed import unwrapped
 from unbribable.practice.audit import N_POINTS, SOLVER
 from unbribable.practice.audit_page import _lying
+from unbribable.say.price import sentence
+from unbribable.say.proof import of as proven_of
 
 
 @pytest.fixture(scope="module")
@@ -130,17 +132,17 @@ def test_with_true_assumptions_and_a_known_total_a_lie_is_proven():
     assert [*proof.lies_within] == [8]
     assert 1.0 < proof.lies_within[8] <= 2.0
     assert proof.lies.get(8, 0.0) <= proof.lies_within[8]
-    assert "if lies total at most 2.5, if what is assumed is right" in proof.of(8)
-    assert proof.of(8) in audit.against(audit.suspects[0])
-    assert any(proof.of(8) in part for part in _lying(audit))
-    assert proof.of(1) == ""
+    assert "if lies total at most 2.5, if what is assumed is right" in proven_of(proof, 8)
+    assert proven_of(proof, 8) in audit.against(audit.suspects[0])
+    assert any(proven_of(proof, 8) in part for part in _lying(audit))
+    assert proven_of(proof, 1) == ""
 
 
 def test_a_stated_total_that_is_too_small_is_said_to_be():
     columns, _, _ = furnace(0)
     audit = ub.audit(columns, target="yield", corruption=1.0)
     assert audit.least_corruption > 1.0
-    assert ", more than the 1 that was stated (with" in audit.proof.words
+    assert ", more than the 1 that was stated (with" in str(audit.proof)
     assert audit.proof.lies_within == {}
 
 
@@ -188,7 +190,7 @@ def test_a_price_is_that_of_the_answer(audited):
     assert np.array_equal(price.x, audited.recommendation.x)
     assert price.eps == 50.0
     assert price.value > 0.0
-    assert audited.price().sentence in unwrapped(str(audited))
+    assert sentence(audited.price(), audited.counting) in unwrapped(str(audited))
 
 
 def test_an_audit_is_plain_data(audited):

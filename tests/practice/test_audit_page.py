@@ -8,6 +8,8 @@ import pytest
 
 import unbribable as ub
 from practice.experiments import furnace
+from unbribable.say.price import price
+from unbribable.say.recommendation import needs
 
 VOID = {"meta", "img", "br"}
 
@@ -58,12 +60,12 @@ def test_a_page_says_the_headline_first_and_everything_else_after(audited, page)
         "Which readings look false",
         f"{audited.suspects[0].y:.4g}",
         "What to use, and what believing every reading would give",
-        f"{audited.recommendation.needs('yield')}.",
+        f"{needs(audited.recommendation, 'yield')}.",
         "What yield can be at the point to use, by the number of false readings",
         "What it would take to change the answer",
-        audited.price().words,
+        price(audited.price(), audited.counting),
         "How much lying there must have been",
-        audited.proof.words,
+        str(audited.proof),
         "The model, and how it was found",
         "'operator' has one value, 'Ann'",
         "How to go on",

@@ -255,7 +255,7 @@ def test_without_a_reading_fitted_assumptions_are_said_to_be_missing() -> None:
 
 def test_without_a_reading_given_assumptions_are_said_all_the_same() -> None:
     run = ub.maximize(Scripted(script={1: KeyboardInterrupt()}), n_rounds=3, **GIVEN)
-    assert run.assumptions == ASSUMED.in_words()
+    assert run.assumptions == str(ASSUMED)
 
 
 def test_the_initial_design_goes_on_where_an_evaluation_fails() -> None:

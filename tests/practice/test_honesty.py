@@ -23,10 +23,12 @@ from practice.scripted import (
 from printed import unwrapped
 from unbribable.decision.units import Units
 from unbribable.doubt.judge import FLAGGED
-from unbribable.practice.advice import CONDITIONAL, HEURISTIC, advise
+from unbribable.practice.advice import advise
 from unbribable.practice.engine import Engine
 from unbribable.practice.fitted import Model
 from unbribable.practice.plan import Plan
+from unbribable.say.assumptions import CONDITIONAL
+from unbribable.say.guarantee import HEURISTIC
 
 EVERY = pytest.mark.parametrize("words", PLANS.values(), ids=PLANS)
 
@@ -81,7 +83,7 @@ def test_fitted_assumptions_are_not_said_to_have_been_fixed_before_the_data() ->
 
 def test_given_assumptions_are_said_in_their_own_words() -> None:
     run = ub.maximize(Scripted(), GRID, 3, assumptions=ASSUMED, corruption=1.0)
-    assert run.assumptions == ASSUMED.in_words()
+    assert run.assumptions == str(ASSUMED)
 
 
 def test_refuted_assumptions_are_said_and_nothing_is_guaranteed() -> None:
@@ -328,7 +330,7 @@ def test_a_fitted_run_does_not_claim_to_fail_with_probability_delta() -> None:
     assert "would fail with probability at most delta=0.1" in words
     assert "no bound on the failures is proven then" in words
     assert "the documentation's page on results" in words
-    assert "fails with probability at most delta=0.1" in ASSUMED.in_words()
+    assert "fails with probability at most delta=0.1" in str(ASSUMED)
 
 
 # --- readings that were there before -------------------------------------------------------------

@@ -22,6 +22,7 @@ from practice.scripted import (
     wave,
 )
 from unbribable.practice.plan import Plan
+from unbribable.say.recommendation import premises
 
 ANY_SIZE = replace(ASSUMED, c_max=math.inf)
 KERNEL = ub.SquaredExponential(0.2)
@@ -169,7 +170,7 @@ def test_the_guarantee_says_how_many_lies_of_any_size_and_on_what_that_rests() -
     )
     for words in said:
         assert words in run.guarantee
-    assert best.supposed == "at most 1 of the 12 readings is a lie, and the fitted model is right"
+    assert premises(best) == "at most 1 of the 12 readings is a lie, and the fitted model is right"
     assert "A single lie is not capped." in run.assumptions
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, Scripted, assert_same_run
-from unbribable.decision.words import plus_minus
 from unbribable.practice.progress import in_a_line
+from unbribable.say.words import plus_minus
 
 pytestmark = pytest.mark.usefixtures("wide")
 GIVEN: dict[str, Any] = {"domain": GRID, "n_rounds": 4, "assumptions": ASSUMED, "corruption": 1.5}

@@ -12,12 +12,16 @@ import pytest
 import unbribable as ub
 from practice.scripted import ASSUMED, BOX, GRID, PLANS, Scripted, wave
 from printed import N_LINES, WIDTH, assert_short, unwrapped
+from unbribable.decision.conditions import FitIsRight, Missing
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
+from unbribable.decision.remarks import Alone, Growing, Outside, TooMuchLying
 from unbribable.doubt.suspect import Kind, Reason, Suspect
-from unbribable.practice.advice import OUTSIDE
 from unbribable.say import answer as room
 from unbribable.say.answer import BestReading, answer, listed
 from unbribable.say.counting import TRIALS
+from unbribable.say.guarantee import supposed
+from unbribable.say.recommendation import spoken
 
 LONG = {f"temperature_of_the_furnace_in_zone_{k}": (0.0, 1000.0) for k in range(10)}
 """Ten parameters with long names."""
@@ -104,14 +108,12 @@ LONGEST = Recommendation(
     estimate=-1.234567e10,
     estimate_sd=1.2e9,
     n_honest=123456,
-    caution="Too few rounds to tell a lie from a peak: the other readings predict "
-    "-1.235e+10 +- 1.2e+09. Read points near it first.",
-    remarks=("First " + 100 * "-", "Second " + 100 * "-"),
+    cautions=(Alone(-1.234567e10, 1.2e9),),
+    remarks=(TooMuchLying(1.234e10, 1.235e10, "corruption"), Growing(0.123456, 123456)),
     lower=-1.2345678e10,
     upper=1.2345678e10,
     probability=0.9,
-    supposed="lies, told without knowing the draws, total at most 1.235e+10 and none exceeds 1.235e+10 "
-    "(c_max), none of the 12 missing readings is missing because of its value",
+    promise=Guarantee("strong", ("main",), 0.9, 1.23456e10, 1.23451e10, conditions=(Missing(12),)),
     is_wide=False,
 )
 
@@ -123,8 +125,8 @@ def suspect(t: int, y: float, expected: float = -1.234e10, is_equal: bool = Fals
 
 TWICE = replace(
     LONGEST,
-    caution=f"{LONGEST.caution} {OUTSIDE}",
-    supposed=f"{LONGEST.supposed}, and the fitted model is right",
+    cautions=(*LONGEST.cautions, Outside()),
+    promise=LONGEST.promise.supposing(FitIsRight(("kernel",))),
     is_wide=True,
 )
 """Both cautions, and a longer condition."""
@@ -135,8 +137,8 @@ def test_a_condition_is_never_cut_however_much_there_is_to_say() -> None:
     for best in (LONGEST, TWICE):
         lines = answer(best, naive, [suspect(90_000, -1.5e10)], ["rounds: 90030, failed: 12000"])
         assert_short("\n".join(lines))
-        assert f"if {best.supposed})" in unwrapped("\n".join(lines))
-        assert best.caution in unwrapped("\n".join(lines))
+        assert f"if {supposed(best.promise)})" in unwrapped("\n".join(lines))
+        assert spoken(best)["caution"] in unwrapped("\n".join(lines))
 
 
 @pytest.mark.parametrize("equal", [False, True])
@@ -156,10 +158,10 @@ def test_all_that_can_be_said_at_once_still_fits(equal: bool) -> None:
     lines = answer(LONGEST, naive, flagged, rest)
     assert_short("\n".join(lines))
     assert lines[0].startswith("use the_temp")
-    assert any("First" in line for line in lines)
+    assert any("The flagged readings are off by" in line for line in lines)
     assert any(line.startswith("suspicious: 90000") for line in lines)
     assert lines[-1].startswith("best reading: -1.5e+10 in round 90003")
-    alone = answer(replace(LONGEST, caution="", remarks=()), naive, flagged[:1], rest)
+    alone = answer(replace(LONGEST, cautions=(), remarks=()), naive, flagged[:1], rest)
     assert_short("\n".join(alone))
     assert [line[:3] for line in alone].count("use") == 1
     assert alone[-1] == "; ".join(rest)

@@ -16,6 +16,7 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.practice.advice import _clearly_worse
 from unbribable.practice.figures.run import run_of
 from unbribable.practice.figures.worst_case import WorstCase, plot_worst_case, worst_case
+from unbribable.say.recommendation import needs
 
 ANY_SIZE = replace(ASSUMED, c_max=math.inf)
 X = np.linspace(0.0, 1.0, 16)
@@ -56,7 +57,7 @@ def test_it_names_the_least_number_that_does_not_exclude_a_value_clearly_worse(d
     assert n == run.lies_needed(best.clearly_worse) > 1
     claim = f"f(x) {'<' if sign > 0 else '>'} {best.clearly_worse:g}"
     said = f"{claim} would need at least {n} false readings of 16, with the same probability"
-    assert best.needs() == said
+    assert needs(best) == said
     assert f"  {said}" in run.summary().splitlines()
     assert f"  {said}" in str(best).splitlines()
     assert_short(run.summary())
@@ -64,7 +65,7 @@ def test_it_names_the_least_number_that_does_not_exclude_a_value_clearly_worse(d
 
 def test_it_supposes_the_fit_where_there_is_one() -> None:
     run = told({}, kernel=ASSUMED.kernel, B=2.0, lies=1)  # the noise is fitted
-    said = run.recommendation.needs()
+    said = needs(run.recommendation)
     assert said.endswith(" false readings of 16, with the same probability if the fitted model is right")
     assert f"  {said}" in run.summary().splitlines()
 
@@ -72,7 +73,7 @@ def test_it_supposes_the_fit_where_there_is_one() -> None:
 def test_it_is_the_same_whichever_way_is_better() -> None:
     up, down = advised(**KNOWN), advised(direction="minimize", **KNOWN)
     assert down.clearly_worse == -up.clearly_worse
-    assert down.needs() == up.needs().replace("<", ">").replace("> ", "> -")
+    assert needs(down) == needs(up).replace("<", ">").replace("> ", "> -")
 
 
 @pytest.mark.parametrize("direction", SIGN)
@@ -104,7 +105,7 @@ def test_where_every_number_of_lies_leaves_it_open_it_says_that() -> None:
     best = study.recommend()
     assert best is not None
     assert best.n_needed == 0
-    assert best.needs() == f"f(x) < {best.clearly_worse:g} is not excluded even if no reading is false"
+    assert needs(best) == f"f(x) < {best.clearly_worse:g} is not excluded even if no reading is false"
 
 
 def test_where_those_that_there_must_be_are_enough_it_says_that() -> None:
@@ -115,7 +116,7 @@ def test_where_those_that_there_must_be_are_enough_it_says_that() -> None:
     assert best is not None
     assert best.lies is not None
     assert best.n_needed == best.lies.least == 1
-    assert best.needs() == (
+    assert needs(best) == (
         f"f(x) < {best.clearly_worse:g} is not excluded, since there must be 1 false reading of 3"
     )
 
@@ -127,7 +128,7 @@ def test_nothing_is_said_where_nothing_is_guaranteed_or_lies_are_not_counted() -
     total = advised(corruption=0.5)
     assert total.lower is not None
     for best in (refuted, total, replace(advised(), probability=None), replace(advised(), lies=None)):
-        assert best.needs() == ""
+        assert needs(best) == ""
         assert "false reading" not in str(best)
 
 
@@ -138,9 +139,9 @@ def test_nothing_is_said_of_values_that_the_assumptions_exclude() -> None:
         study.tell([x], wave([x]))
     best = study.recommend()
     assert best is not None
-    assert best.needs()
+    assert needs(best)
     assert replace(best, clearly_worse=-1.3).n_needed == 12
-    assert replace(best, clearly_worse=-1.3).needs() == ""
+    assert needs(replace(best, clearly_worse=-1.3)) == ""
 
 
 @pytest.mark.parametrize(
@@ -168,9 +169,9 @@ def test_a_value_clearly_worse_is_round(
 def test_every_door_says_it() -> None:
     run = told({3: 5.0})
     audit = ub.audit(run)
-    needs = run.recommendation.needs()
-    assert needs
-    assert needs in unwrapped(str(audit))
+    said = needs(run.recommendation)
+    assert said
+    assert said in unwrapped(str(audit))
     for plain in (run.to_dict(), audit.to_dict()):
         assert plain["n_needed"] == run.recommendation.n_needed
         assert plain["clearly_worse"] == run.recommendation.clearly_worse

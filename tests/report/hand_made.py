@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from unbribable.decision.guarantee import Guarantee
 from unbribable.lab.runs.record import FORMAT, Record
 from unbribable.lab.runs.simulate import is_promised
 from unbribable.theory.budgets import Budget
@@ -43,6 +44,7 @@ def record(
     if maximisers is not None:
         columns["maximisers"] = np.asarray(maximisers)
     learner = {"algorithm": kind, "delta": 0.1, "B": 2.0, "noise_std": 0.1, "c_max": 1.0, "beta": None}
+    learner["guarantee"] = Guarantee("weak", ("main",), 0.9).to_plain()
     if C_assumed is not None:
         learner["C"] = C_assumed
     told = C_assumed or 0.0
@@ -63,6 +65,8 @@ def record(
         "threat": "weak",
         "C": C,
         "noise_std": 0.1,
+        "knows": "nothing",
+        "is_ours": True,
         "detected": detected,
         "covered": covered,
         "run": {

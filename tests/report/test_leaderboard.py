@@ -8,19 +8,24 @@ from typer.testing import CliRunner
 
 from report.hand_made import record, write
 from unbribable.cli.main import app
+from unbribable.decision.conditions import NotProved
+from unbribable.decision.guarantee import Guarantee
 from unbribable.lab.report import numbers, price
 from unbribable.lab.report.board_page import leaderboard, price_and_protection
 from unbribable.lab.report.leaderboard import beats, boards, slope
+from unbribable.lab.report.outcomes import load
+from unbribable.lab.runs.record import OF_LIES
 
 
-def games(label, kind, finals, adversary="liar", C=1.0, told=(), T=4, **words):
-    """One game per seed, whose regret at the end is given, paid evenly."""
+def games(label, kind, finals, adversary="liar", C=1.0, threat="strong", T=4, **words):
+    """One game per seed, whose regret at the end is given, paid evenly; ours unless said otherwise."""
     found = [
         record([final / T] * T, algorithm=label, kind=kind, adversary=adversary, C=C, seed=seed, **words)
         for seed, final in enumerate(finals)
     ]
     for one in found:
-        one.meta["algorithm"].update({"guarantee": "With probability", "threat": "strong", **dict(told)})
+        promise = None if threat is None else Guarantee(threat, ("main",), 0.9).to_plain()
+        one.meta["algorithm"]["guarantee"] = promise
     return found
 
 
@@ -28,21 +33,18 @@ def clean(label, kind, finals, **words):
     return games(label, kind, finals, adversary="none", C=0.0, **words)
 
 
-NOTHING = {"guarantee": "No guarantee."}
-
-
 @pytest.fixture
 def directory(tmp_path):
     """Ours is told C; a rival is cheaper without lies, and worse under them; the floor is random."""
     return write(tmp_path / "p9", [
-        *games("ours", "RobustGPUCB", [4, 5, 6], C_assumed=1.0, told={"C": 1.0}),
-        *clean("ours", "RobustGPUCB", [4, 5, 6], C_assumed=1.0, told={"C": 1.0}),
-        *games("rival", "RCGPUCB", [8, 9, 11], told=NOTHING, simple=0.5, certificate=None),
-        *clean("rival", "RCGPUCB", [1, 2, 2], told=NOTHING, certificate=None),
-        *games("GP-UCB", "GPUCB", [8, 8.5, 12], told={"threat": "none"}),
-        *clean("GP-UCB", "GPUCB", [2, 2, 2], told={"threat": "none"}),
-        *games("random", "RandomSearch", [16, 16, 16], told=NOTHING, certificate=None),
-        *clean("random", "RandomSearch", [16, 16, 16], told=NOTHING, certificate=None),
+        *games("ours", "RobustGPUCB", [4, 5, 6], C_assumed=1.0, knows="C"),
+        *clean("ours", "RobustGPUCB", [4, 5, 6], C_assumed=1.0, knows="C"),
+        *games("rival", "RCGPUCB", [8, 9, 11], threat=None, is_ours=False, simple=0.5, certificate=None),
+        *clean("rival", "RCGPUCB", [1, 2, 2], threat=None, is_ours=False, certificate=None),
+        *games("GP-UCB", "GPUCB", [8, 8.5, 12], threat="none", is_ours=False),
+        *clean("GP-UCB", "GPUCB", [2, 2, 2], threat="none", is_ours=False),
+        *games("random", "RandomSearch", [16, 16, 16], threat=None, is_ours=False, certificate=None),
+        *clean("random", "RandomSearch", [16, 16, 16], threat=None, is_ours=False, certificate=None),
     ])  # fmt: skip
 
 
@@ -72,10 +74,10 @@ def test_a_difference_is_one_only_if_the_seeds_agree(board):
 
 
 def test_a_rival_that_is_a_setting_of_our_class_is_not_ours(tmp_path):
-    sweep = write(tmp_path, [
-        *games("ours", "RobustGPUCB", [4, 5, 6], told={"C": 1.0}),
-        *games("EC-GP-UCB", "RobustGPUCB", [1, 2, 3], told={"C": 1.0}),
-    ])  # fmt: skip
+    theirs = games("EC-GP-UCB", "RobustGPUCB", [1, 2, 3])
+    for one in theirs:
+        one.meta["run"]["by"] = "others"
+    sweep = write(tmp_path, [*games("ours", "RobustGPUCB", [4, 5, 6]), *theirs])
     (board,) = boards(sweep)
     ((ours, better),) = board.losses().values()
     assert (ours.label, [row.label for row in better]) == ("ours", ["EC-GP-UCB"])
@@ -89,30 +91,45 @@ def test_losses_and_wins_are_those_of_our_best(board):
     assert liar not in board.losses()
 
 
-@pytest.mark.parametrize(("kind", "told", "knows"), [
-    ("RobustGPUCB", {"C": 3.0}, "C"),
-    ("FastSlowGPUCB", {"C": 3.0}, "C or 0"),
-    ("LayeredGPUCB", {}, "that there are lies"),
-    ("LayeredGPUCB", {"C": 3.0}, "C"),
-    ("CWGPUCB", {"C": 7.0, "Cbar": "sqrt"}, "that there are lies"),
-    ("ClippedGPUCB", {"n_lies": 4}, "the number of lies"),
-    ("RCGPUCB", {"n_lies": 0}, "nothing"),
-    ("GPUCB", {}, "nothing"),
-])  # fmt: skip
-def test_players_are_grouped_by_what_they_are_told(kind, told, knows, tmp_path):
-    (board,) = boards(write(tmp_path, games("one", kind, [1.0], told=told)))
+@pytest.mark.parametrize("knows", OF_LIES)
+def test_players_are_grouped_by_what_they_are_told(knows, tmp_path):
+    (board,) = boards(write(tmp_path, games("one", "GPUCB", [1.0], knows=knows)))
     assert board.rows[0].knows == knows
 
 
-@pytest.mark.parametrize(("told", "promise"), [
-    ({"threat": "strong"}, "against any adversary"),
-    ({"threat": "weak"}, "against weak adversaries"),
-    ({"threat": "none"}, "only if nobody lies"),
-    (NOTHING, "none"),
+@pytest.mark.parametrize(("threat", "promise"), [
+    ("strong", "against any adversary"),
+    ("weak", "against weak adversaries"),
+    ("none", "only if nobody lies"),
+    (None, "none"),
 ])  # fmt: skip
-def test_a_promise_is_said_in_words(told, promise, tmp_path):
-    (board,) = boards(write(tmp_path, games("one", "RGPPE", [1.0], told=told)))
+def test_a_promise_is_said_in_words(threat, promise, tmp_path):
+    (board,) = boards(write(tmp_path, games("one", "RGPPE", [1.0], threat=threat)))
     assert board.rows[0].promise == promise
+
+
+def test_a_promise_that_is_void_is_none(tmp_path):
+    (one,) = games("one", "RGPPE", [1.0])
+    one.meta["algorithm"]["guarantee"] = Guarantee("strong", void=NotProved()).to_plain()
+    (board,) = boards(write(tmp_path, [one]))
+    assert board.rows[0].promise == "none"
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("knows", lambda meta: meta.pop("knows")),
+        ("as data", lambda meta: meta["algorithm"].update(guarantee="With probability at least 0.9")),
+    ],
+)
+def test_a_record_without_promise_and_knowledge_as_data_is_left_out_with_the_reason(
+    name, spoil, tmp_path
+):
+    one, two = games("one", "GPUCB", [1.0, 2.0])
+    spoil(one.meta)
+    (skipped,) = load(write(tmp_path, [one, two])).skipped
+    assert name in skipped.reason
+    assert "call sweep again" in skipped.reason
 
 
 def test_a_broken_promise_is_marked_where_chance_does_not_explain_it(tmp_path):
@@ -137,12 +154,11 @@ def test_price_and_protection_are_multiples_of_the_regret_of_gp_ucb_without_lies
 
 
 def test_the_figure_tells_weak_promises_from_strong_ones_and_from_none(tmp_path):
-    weak, strong = {"threat": "weak"}, {"threat": "strong"}
     directory = write(tmp_path / "p", [
-        *(one for make in (games, clean) for told in (weak, strong)
-          for one in make(told["threat"], "FastSlowGPUCB", [4, 5, 6], C_assumed=1.0, told=told)),
-        *games("GP-UCB", "GPUCB", [8, 8.5, 12], told={"threat": "none"}),
-        *clean("GP-UCB", "GPUCB", [2, 2, 2], told={"threat": "none"}),
+        *(one for make in (games, clean) for threat in ("weak", "strong")
+          for one in make(threat, "FastSlowGPUCB", [4, 5, 6], C_assumed=1.0, threat=threat)),
+        *games("GP-UCB", "GPUCB", [8, 8.5, 12], threat="none", is_ours=False),
+        *clean("GP-UCB", "GPUCB", [2, 2, 2], threat="none", is_ours=False),
     ])  # fmt: skip
     drawn = price_and_protection(boards(directory))
     marks = {text.get_text(): line.get_marker() for text, line in zip(

@@ -196,7 +196,7 @@ def test_certificates_grow_with_the_corruption_they_allow_for() -> None:
     assert levels == sorted(levels)
     assert levels[0] < levels[-1]
     assert levels[3] <= best.regret_bound + 1e-12
-    assert "weak or strong" in best.levels[0].words
+    assert best.levels[0].threat == "strong"
     more = cw.recommend(C=5.0)
     assert more.threat == "strong"
     assert more.regret_bound > best.regret_bound
@@ -208,9 +208,9 @@ def test_what_was_told_out_of_order_is_supposed_not_to_depend_on_values() -> Non
     queries = [cw.ask() for _ in range(3)]
     assert len({query.index for query in queries}) == 3  # what is pending is reckoned with
     cw.tell(queries[0], 0.1)
-    assert "order of telling" not in cw.guarantee
+    assert "order of telling" not in str(cw.guarantee)
     cw.tell(queries[2], 0.1)
-    assert "if the order of telling does not depend on the values" in cw.guarantee
+    assert "if the order of telling does not depend on the values" in str(cw.guarantee)
 
 
 def failures(told: float, spent: float, n_games: int, *, asks_about: float | None = None) -> int:

@@ -48,4 +48,4 @@ def test_a_reading_nobody_asked_for_is_learned_as_it_is_and_nothing_is_promised(
     np.testing.assert_allclose(player.belief.mu, plain.instances["main"].mu, atol=1e-12)
     np.testing.assert_allclose(player.belief.width, practical_beta(0) * player.belief.sigma)
     assert player.bounds() is None
-    assert player.guarantee == "No guarantee."
+    assert str(player.guarantee) == "No guarantee."

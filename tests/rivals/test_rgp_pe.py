@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from games import Game, corruption, is_too_often, law, liars, random_function
+from unbribable.decision.conditions import NotProved
 from unbribable.lab.rivals import RGPPE
 from unbribable.lab.rivals.rgp_pe import Estimate, Plan, design
 
@@ -218,12 +219,14 @@ def test_queries_beyond_the_epoch_are_idle_until_all_of_it_is_told() -> None:
 
 def test_a_practical_width_promises_nothing_and_the_others_say_what() -> None:
     practical = RGPPE(DOMAIN, KNOWN, C=3.0, width="practical")
-    assert practical.guarantee == "No guarantee: the practical width is not proved."
+    assert practical.guarantee.void == NotProved()
     assert practical.bounds() is practical.recommend().regret_bound is None
     assert RGPPE(DOMAIN, KNOWN, C=3.0, noise="practical").bounds() is None
     exact = RGPPE(DOMAIN, KNOWN, C=3.0)
     words = "against any adversary, weak or strong, with total corruption at most 3"
-    assert exact.guarantee.startswith(f"With probability at least 0.8, {words} and no single lie above")
+    assert str(exact.guarantee).startswith(
+        f"With probability at least 0.8, {words} and no single lie above"
+    )
     with pytest.raises(ValueError, match="width='paper' divides by psi"):
         RGPPE(DOMAIN, KNOWN, C=3.0, width="paper", psi=0.0)
 

@@ -174,7 +174,7 @@ def test_they_know_the_model_and_promise_nothing() -> None:
         player = kind(ub.Grid(X), ASSUMED)
         assert {"kernel", "lam", "nu"} <= player.knowledge.keys()
         assert not {"B", "B0", "C", "n_lies", "delta"} & player.knowledge.keys()
-        assert player.guarantee == "No guarantee."
+        assert str(player.guarantee) == "No guarantee."
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,38 @@ def player(spec: dict[str, Any] = SPEC, **changes: Any) -> Any:
     return build_game(runs(spec, **changes)[0].game)[0]
 
 
+@pytest.mark.parametrize(
+    ("table", "knows", "is_ours"),
+    [
+        ({"kind": "RobustGPUCB"}, "C", True),
+        ({"kind": "FastSlowGPUCB"}, "C or 0", True),
+        ({"kind": "LayeredGPUCB"}, "that there are lies", True),
+        ({"kind": "LayeredGPUCB", "knows_C": True}, "C", True),
+        ({"kind": "LadderGPUCB"}, "that there are lies", True),
+        ({"kind": "GPUCB"}, "nothing", True),
+        ({"kind": "CWGPUCB", "Cbar": "sqrt", "knows_C": False}, "that there are lies", True),
+        ({"kind": "RGPPE"}, "C", False),
+        ({"kind": "ClippedGPUCB", "n_lies": 4}, "the number of lies", True),
+        ({"kind": "RCGPUCB"}, "nothing", False),
+        ({"kind": "RandomSearch"}, "nothing", False),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_record_says_what_its_player_knows_of_the_lies_and_whose_it_is(
+    table: Any, knows: str, is_ours: bool
+) -> None:
+    record = play(runs(algorithms=[table])[0].__dict__)
+    assert (record.meta["knows"], record.meta["is_ours"]) == (knows, is_ours)
+    promise = record.meta["algorithm"]["guarantee"]
+    assert promise is None or promise["threat"] in ("none", "weak", "strong")
+
+
+def test_a_recipe_of_others_is_named_as_such_without_a_new_game() -> None:
+    one, two = runs(), runs(algorithms=[{"kind": "GPUCB", "by": "others"}])
+    assert one[0].key == two[0].key
+    assert two[0].labels["by"] == "others"
+
+
 # --- assumptions of a player's own ------------------------------------------------------------------
 
 

@@ -84,7 +84,7 @@ def bounds(
     unit = replace(assumptions, lam=1.0)
     gamma_1 = gamma if assumptions.lam == 1.0 else MaxInformationGain(assumptions.kernel, X, 1.0)
     data: dict[str, Any] = {
-        "assumptions": assumptions.in_words(),
+        "assumptions": str(assumptions),
         "C": C,
         "n_lies": n_lies,
         "T": T,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.decision.guarantee import NOTHING, Guarantee
 from unbribable.lab.runs.experiment import Run
 from unbribable.lab.runs.record import Record
 from unbribable.lab.runs.spec import load_spec, read_spec
@@ -94,6 +95,7 @@ def seeds_of(words: str) -> list[int]:
 def summary(record: Record) -> dict[str, Any]:
     """A game in a few numbers, JSON-able."""
     meta, run = record.meta, record.meta["run"]
+    promise = meta["algorithm"]["guarantee"]
     n_last = max(1, record.T // 10)
     return {
         "algorithm": run["algorithm"],
@@ -110,7 +112,7 @@ def summary(record: Record) -> dict[str, Any]:
         "simple_regret": record.simple_regret,
         "simple_regret_certificate": meta["certificate"],
         "recommended": meta["algorithm"]["recommendation"]["x"],
-        "guarantee": meta["algorithm"]["guarantee"],
+        "guarantee": str(NOTHING if promise is None else Guarantee.from_plain(promise)),
         "detected": meta["detected"],
         "refuted": meta["refuted"],
         "covered": meta["covered"],

@@ -13,9 +13,10 @@ from unbribable.cli.door import Answer, door, extended, option
 from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
-from unbribable.decision.words import digits, plus_minus, point, wrapped
-from unbribable.say.answer import BestReading, answer
+from unbribable.say.answer import BestReading, answer, trials
 from unbribable.say.counting import TRIALS
+from unbribable.say.price import sentence, to_dict
+from unbribable.say.words import digits, plus_minus, point, wrapped
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
@@ -216,14 +217,13 @@ def recommend(
     flagged = sampler.suspects(study, flagged_only=True)
     where = point(best.x, best.naive_params)
     naive = BestReading(best.naive_number + 1, best.naive_value, where)
-    rest = [f"complete trials: {best.n_trials}", *([] if why else ["why: --why"])]
-    lines = answer(best, naive, flagged, rest, TRIALS)
-    priced = price.sentence if price.probability is not None else ""
+    lines = answer(best, naive, flagged, trials(best.n_trials, has_why=not why), TRIALS)
+    priced = sentence(price, TRIALS) if price.probability is not None else ""
     if why:
         lines += [best.guarantee, *([priced] if priced else []), f"Assumed: {best.assumptions}"]
     elif eps is not None:
         lines += wrapped(priced or "no price: nothing is guaranteed")
-    return Answer({**best.to_dict(), "price": price.to_dict()}, "\n".join(lines))
+    return Answer({**best.to_dict(), "price": to_dict(price, TRIALS)}, "\n".join(lines))
 
 
 def _amount(corruption: str | None) -> float | str | None:

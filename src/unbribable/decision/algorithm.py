@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from unbribable.decision.conditions import Note
 from unbribable.decision.draws import Seed
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.hindsight import RegretCertificate, regret_certificate
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import Learning
@@ -16,7 +18,7 @@ from unbribable.decision.proposal import Proposal, Query, Reading
 from unbribable.decision.recommend import Recommendation, certified, claim, refuted, trusted
 from unbribable.decision.saving import check_state, load, saved
 from unbribable.decision.search import Search, search_on
-from unbribable.decision.summary import details, summary
+from unbribable.decision.summary import details, notes, summary
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -284,7 +286,7 @@ class Algorithm:
             raise
         self._learning.changed()
         if self.refuted is not None and not was_refuted and self.options.beta is None:
-            warnings.warn(refuted(self) or "", AssumptionsRefuted, stacklevel=4)
+            warnings.warn(AssumptionsRefuted(refuted(self)), stacklevel=4)
 
     # --- answers -------------------------------------------------------------------------------
 
@@ -317,7 +319,7 @@ class Algorithm:
     ) -> RegretCertificate:
         """A bound on the regret of the rounds asked and told so far, in hindsight (ours).
 
-        On a Box it compares with the best candidate, as the words say.
+        On a Box it compares with the best candidate.
         """
         return regret_certificate(self, threat=threat, C=C)
 
@@ -337,13 +339,17 @@ class Algorithm:
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
         guarantee, bounds = trusted(self)
-        return claim(bounds, guarantee)[0]
+        return claim(bounds, guarantee)
 
     @property
-    def guarantee(self) -> str:
-        """What `bounds` promise, or why they promise nothing, in words."""
-        guarantee, bounds = trusted(self)
-        return claim(bounds, guarantee)[1]
+    def guarantee(self) -> Guarantee:
+        """What `bounds` promise, or why they promise nothing; it prints in words."""
+        return trusted(self)[0]
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What there is to say of the corruption besides the bounds, the gravest first; they print."""
+        return notes(self)
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""

@@ -1,20 +1,29 @@
-"""What a statement supposes besides the assumptions: values, and the one place that words them."""
+"""What a statement supposes besides the assumptions, and why nothing may be said at all: values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from unbribable.model.spoken import Spoken
 
 
 @dataclass(frozen=True)
 class FitIsRight:
     """What is believed of f, the noise and the size of a lie is right."""
 
-    what: str
-    """ "the fitted model", or "what is assumed" where it was known before the data."""
+    fitted: tuple[str, ...] = ()
+    """What of it was fitted to the readings; empty if all was known before them."""
+    given: tuple[str, ...] = ()
+    """What of it was given."""
 
 
 @dataclass(frozen=True)
 class Blind:
     """Who lies does not know the draws: a weak adversary."""
+
+
+@dataclass(frozen=True)
+class NoiseBlind:
+    """Which rounds are lies does not depend on the noise of these rounds."""
 
 
 @dataclass(frozen=True)
@@ -45,72 +54,125 @@ class Open:
     """Whether a table is among them, the rows of which count only once that round is closed."""
 
 
-Condition = FitIsRight | Blind | Missing | Chosen | InOrder | Open
+Condition = FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open
 
 
-def clauses(conditions: Sequence[Condition]) -> list[str]:
-    """What is supposed, without "if" or "that"; nothing for what does not count yet."""
-    return [words for each in conditions if (words := _clause(each))]
+def settled(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    """Without what does not count yet."""
+    return tuple(each for each in conditions if not isinstance(each, Open))
 
 
-def supposition(conditions: Sequence[Condition]) -> str:
-    """The same in one clause; empty if nothing is supposed."""
-    return " and ".join(clauses(conditions))
+# --- why nothing is guaranteed -------------------------------------------------------------------
 
 
-def waits(conditions: Sequence[Condition]) -> str:
-    """A sentence about the readings that do not count yet, with a space before it; or nothing."""
-    late = next((each for each in conditions if isinstance(each, Open)), None)
-    if late is None:
-        return ""
-    told = "The reading" if late.n == 1 else f"The {late.n} readings"
-    if late.is_table_cut:
-        return (
-            f" {told} cannot tighten this yet: a table is among them, and a round before its last "
-            "row is still open. Tell that round's reading, or give it up."
-        )
-    return (
-        f" {told} told after a round that is still open cannot tighten this yet: tell that round's "
-        "reading, or give it up."
-    )
+@dataclass(frozen=True)
+class NoPromise:
+    """Nothing was promised in the first place."""
 
 
-def under(sentence: str, conditions: Sequence[Condition]) -> str:
-    """A whole sentence with what it supposes, and with what does not count yet."""
-    clause = supposition(conditions)
-    said = f"{sentence.removesuffix('.')}, if {clause}." if clause else sentence
-    return said + waits(conditions)
+@dataclass(frozen=True)
+class NotProved:
+    """Of the width that is used there is no proof."""
 
 
-def refutation(t: int, delta: float, conditions: Sequence[Condition]) -> str:
-    """That the readings up to round t contradict the assumptions, and all that may be wrong."""
-    wrong = ["B, B0, noise_std, the kernel, the number or the size of the lies"]
-    wrong += [f"that {clause}" for clause in clauses(conditions)]
-    return (
-        f"The assumptions are refuted by the readings up to round {t}, so nothing is guaranteed any "
-        f"more. True assumptions would be contradicted with probability at most {delta:g}. More likely "
-        f"one of these is wrong: {', or '.join(wrong)}."
-    )
+@dataclass(frozen=True)
+class NoReading:
+    """There is no reading yet."""
 
 
-def _clause(condition: Condition) -> str:
-    match condition:
-        case FitIsRight(what):
-            return f"{what} is right"
-        case Blind():
-            return "who lies does not know the draws"
-        case Missing(1):
-            return "the one missing reading is not missing because of its value"
-        case Missing(n):
-            return f"none of the {n} missing readings is missing because of its value"
-        case Chosen(1):
-            return "the one reading of a point you chose was told whatever its value"
-        case Chosen(n):
-            return (
-                f"the {n} readings of points you chose were told whatever their values, in the order in "
-                "which they were read"
-            )
-        case InOrder():
-            return "the order of telling does not depend on the values"
-        case Open():
-            return ""
+@dataclass(frozen=True)
+class BetaGiven:
+    """The option beta takes the place of the proven noise width."""
+
+
+@dataclass(frozen=True)
+class Pruned(Spoken):
+    """n readings are missing because of their values."""
+
+    n: int
+
+
+@dataclass(frozen=True)
+class TakenOut(Spoken):
+    """Readings were taken out, and nobody stated that this had nothing to do with their values."""
+
+    rounds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TooMany:
+    """It was promised for T readings, and there are n."""
+
+    T: int
+    n: int
+
+
+@dataclass(frozen=True)
+class Refuted(Spoken):
+    """The readings up to round t contradict the assumptions."""
+
+    t: int
+    delta: float
+    """With which probability, at most, true assumptions are contradicted."""
+    conditions: tuple[Condition, ...] = ()
+    """What else may be false."""
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """The bounds leave some point no value at all."""
+
+
+@dataclass(frozen=True)
+class NotYet:
+    """It must not rest on some of the readings alone (a price)."""
+
+
+@dataclass(frozen=True)
+class NothingHeld:
+    """It would rest on the readings of an instance that has none (a price)."""
+
+    label: str
+
+
+Void = (
+    NoPromise | NotProved | NoReading | BetaGiven | Pruned | TakenOut | TooMany | Refuted | Crossed
+    | NotYet | NothingHeld
+)  # fmt: skip
+
+
+# --- what else there is to say of the corruption -------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Detected(Spoken):
+    """Corruption was detected in round t."""
+
+    t: int
+    trust: float
+    """With at most so much of it, that happens with probability at most delta."""
+    delta: float
+    conditions: tuple[Condition, ...] | None
+    """What that supposes; None: nothing is proven by it."""
+
+
+@dataclass(frozen=True)
+class Consistent(Spoken):
+    """The readings are consistent with a corruption of C."""
+
+    C: float
+    below: float | None
+    """And not with one of that; None: C is the lowest level there is."""
+    delta: float
+    conditions: tuple[Condition, ...] | None
+    """What that supposes; None: nothing is proven of it."""
+
+
+@dataclass(frozen=True)
+class PastHorizon(Spoken):
+    """There are more than T rounds: intervals hold, the regret theorem does not."""
+
+    T: int
+
+
+Note = Refuted | Pruned | TakenOut | Detected | Consistent | PastHorizon

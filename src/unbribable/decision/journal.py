@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.conditions import Condition, Missing, Open
+from unbribable.decision.conditions import Condition, Missing, Open, Pruned, TakenOut
 from unbribable.decision.proposal import Query, Reading
 from unbribable.model import checks
 
@@ -75,12 +75,6 @@ class Journal:
         """Readings of points that the user chose, told one by one: in an order of the user's."""
         n = max(self.n_at_once, self.n_table)
         return sum(reading.chosen_by == "user" for reading in self.readings[n:])
-
-    @property
-    def is_selected(self) -> bool:
-        """Whether a reading is missing because of its value, which voids the bounds."""
-        lost = any(lost.because_of_value for lost in self.lost.values())
-        return lost or not all(self.retracted.values())
 
     def turn(self, t: int) -> int:
         """How many of the rounds up to t are those that the algorithm was asked for, t one of them."""
@@ -190,19 +184,14 @@ class Journal:
             return missing
         return (*missing, Open(self.n_waiting, self.n_settled < self.n_table))
 
-    def selection(self) -> str:
+    @property
+    def selection(self) -> Pruned | TakenOut | None:
         """Why nothing is guaranteed, where readings are missing because of their values."""
         n = sum(lost.because_of_value for lost in self.lost.values())
         if n:
-            missing = "1 reading is missing because of its value"
-            if n > 1:
-                missing = f"{n} readings are missing because of their values"
-            return f"No guarantee: {missing}, as with pruned trials and infinite values."
-        gone = [id_ for id_, is_unrelated in self.retracted.items() if not is_unrelated]
-        return (
-            f"No guarantee: readings {gone} were taken out, and nobody stated that this had nothing to "
-            "do with their values."
-        )
+            return Pruned(n)
+        gone = [t for t, is_unrelated in self.retracted.items() if not is_unrelated]
+        return TakenOut(tuple(gone)) if gone else None
 
     def _close(self, t: int) -> None:
         self._open.discard(t)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import Recommendation
 from unbribable.model.checks import Bounds, Ints
@@ -51,9 +52,9 @@ class Player(Protocol):
         return {}
 
     @property
-    def guarantee(self) -> str:
-        """What it promises about its bounds, in words."""
-        return "No guarantee."
+    def guarantee(self) -> Guarantee | None:
+        """What it promises about its bounds; None, or a void one, if it promises nothing."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,11 @@ class Details:
     """By how much rounding may put f outside its bounds."""
     summary: Callable[[], Mapping[str, Any]] = dict
     """Where it stands, as plain data."""
+    knows: str | None = None
+    """What it was told of the lies, one of `lab.runs.record.OF_LIES`; None: `knowledge` has its C or
+    n_lies, or neither."""
+    is_ours: bool = False
+    """Whether the method is one of this library's, not one that it is compared with."""
 
 
 def details_of(player: Player) -> Details:

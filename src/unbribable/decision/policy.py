@@ -4,12 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unbribable.decision.conditions import Condition
+from unbribable.decision.conditions import Condition, Note
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Reading
-from unbribable.decision.recommend import Guarantee, Level
+from unbribable.decision.recommend import Level
 from unbribable.decision.rule import Play
 from unbribable.model.checks import Bools
 from unbribable.theory.assumptions import Assumptions
@@ -41,6 +42,9 @@ class Policy(ABC):
     """The instance that learns from every reading, if there is one."""
     safe_up_to: float | None = None
     """Where the corruption is unknown: the largest one that bounds allow for."""
+
+    knows: str | None = None
+    """What it was told of the lies, where its C does not say so: see `Details`."""
 
     def __init__(
         self, assumptions: Assumptions, options: Options, *, takes_energy: bool = False
@@ -149,7 +153,7 @@ class Policy(ABC):
         """Whether bounds rest on draws that who lies must not know."""
         return len(self.draws) > 1
 
-    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[Note]:
         """What else there is to say after t rounds.
 
         Args:

@@ -2,20 +2,21 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.decision.conditions import Condition, supposition
+from unbribable.decision.conditions import Condition, NothingHeld, NotYet
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.instance import Instance
 from unbribable.decision.proven.certain import certain
-from unbribable.decision.recommend import best_now, trusted, why_void
+from unbribable.decision.recommend import best_now, trusted
 from unbribable.decision.units import Units
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.theory.price import Bribe, cheapest_bribe
-from unbribable.theory.price import Price as Proven
+from unbribable.model.spoken import Spoken
+from unbribable.theory.price import cheapest_bribe
 from unbribable.theory.price import price as proven_price
 
 if TYPE_CHECKING:
@@ -24,12 +25,22 @@ if TYPE_CHECKING:
 SHARES = (0.05, 0.1, 0.2, 0.5)
 """Shares of the range of the readings that look honest: the eps to ask a price for, by default."""
 
-ROUNDS = ("round", 1)
-"""What a round is called, and the number of the first one."""
+
+@dataclass(frozen=True, eq=False)
+class Bribe:
+    """The cheapest change of the readings after which another point would look best."""
+
+    value: float
+    """The least total of lies after which another candidate's expected value would have been as high as
+    the highest one; math.inf if none within c_max are enough."""
+    lies: dict[int, float]
+    """Round -> what it would add to its reading."""
+    gap: float | None
+    """By how much the expected value of that candidate is lower; None if there is no other."""
 
 
 @dataclass(frozen=True, eq=False)
-class Price:
+class Price(Spoken):
     """How much lying it takes before another candidate can be better by more than eps."""
 
     x: Floats
@@ -37,10 +48,10 @@ class Price:
     index: int
     eps: float | None
     """None where nothing is guaranteed and no eps was given."""
-    words: str
-    """What is certain, or why nothing is."""
-    sentence: str
-    """The first sentence of that, which says it plainly."""
+    promise: Guarantee
+    """What it supposes; or why there is no price."""
+    share: float | None = None
+    """eps as a share of the range of the readings, where no eps was given."""
     value: float | None = None
     """If the lies total at most that and none exceeds c_max, no candidate is better by more than eps.
     math.inf: none is, however many readings are lies. None: open even without lies, or no guarantee."""
@@ -50,17 +61,32 @@ class Price:
     """The smallest eps for which there is a value: what noise alone leaves open."""
     probability: float | None = None
     """With which this holds, at least; None where nothing is guaranteed."""
-    bribe: float | None = None
-    """The cheapest bribe: the least total of lies after which another candidate's expected value would
-    have been as high as the highest one; math.inf if none within c_max are enough."""
-    lies: dict[int, float] = field(default_factory=dict)
-    """Round -> what the cheapest bribe would add to its reading."""
+    cheapest: Bribe | None = None
+    """The cheapest bribe; None where it would change a reading that was cut, or would be."""
+    cap: float = math.inf
+    """The largest single lie, c_max."""
+    is_clipped: bool = False
+    """Whether no lie counts for more than the cap, however large it is."""
+    has_other: bool = True
+    """Whether there is another candidate."""
+    spread: float = 0.0
+    """The range of the readings that look honest."""
+    n_compared: int | None = None
+    """On a Box: the number of candidates that are compared. None: every point of the domain is."""
+    between_candidates: float = 0.0
+    """On a Box: by how much f may be higher between the candidates than at them; an estimate."""
+    held_by: tuple[str, int] | None = None
+    """The instance about whose readings alone all this is, and their number; None: about all of them."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-able data, without the point; None for what has no limit."""
-        plain = {name: value for name, value in asdict(self).items() if name not in ("x", "index")}
-        plain = {name: None if value == math.inf else value for name, value in plain.items()}
-        return {**plain, "lies": {str(t): lie for t, lie in self.lies.items()}}
+    @property
+    def bribe(self) -> float | None:
+        """The total of the cheapest bribe; None where it is not known."""
+        return None if self.cheapest is None else self.cheapest.value
+
+    @property
+    def lies(self) -> dict[int, float]:
+        """Round -> what the cheapest bribe would add to its reading."""
+        return {} if self.cheapest is None else self.cheapest.lies
 
 
 def price(
@@ -71,7 +97,6 @@ def price(
     *,
     spread: float | None = None,
     supposed: Sequence[Condition] = (),
-    counted: tuple[str, int] = ROUNDS,
 ) -> Price:
     """`Algorithm.price`: of the instance that holds every reading, or of the top layer.
 
@@ -80,11 +105,10 @@ def price(
         eps: By how much another candidate may be better; if None, the smallest of SHARES for which a
             price is established.
         x: A candidate; the recommended one if None.
-        units: In which to give eps, and to say everything.
+        units: In which to give eps, and all amounts.
         spread: Range of the readings that look honest, in these units; of those that are no lies for
             certain if None.
         supposed: What it supposes besides the assumptions and of missing readings.
-        counted: What a round is called, and the number of the first one.
     """
     eps = None if eps is None else checks.real("eps", eps, at_least=0.0)
     guarantee, bounds = trusted(algorithm)
@@ -96,54 +120,46 @@ def price(
     label = policy.holds_all or list(algorithm.instances)[-1]
     instance = algorithm.instances[label]
     source = instance.source(i)
-    void = why_void(guarantee, bounds, units)
-    if void is None and instance.is_behind:
-        void = "No price yet: it must not rest on some of the readings alone." + guarantee.waits
-    elif void is None and source is None:
-        void = f"No price yet: it would rest on the readings of {label}, which has none."
-    if void is not None or source is None:
-        return Price(point, i, eps, void or "", void or "")
+    promise = guarantee.in_units(units.scale)
+    promise = replace(promise, conditions=(*supposed, *guarantee.conditions))
+    if promise.void is None and instance.is_behind:
+        promise = replace(promise, void=NotYet())
+    elif promise.void is None and source is None:
+        promise = replace(promise, void=NothingHeld(label))
+    if promise.void is not None or source is None:
+        return Price(point, i, eps, promise)
     if spread is None:
         spread = units.scale * _spread(algorithm)
-    by = ""
+    share = None
     if eps is None:
         least = units.scale * proven_price(source.differences, source.noise, 0.0, source.cap).least_eps
         share = next((share for share in SHARES if share * spread >= least), SHARES[-1])
-        eps, by = share * spread, f"{100.0 * share:g} % of the range read"
+        eps = share * spread
     found = proven_price(source.differences, source.noise, eps / units.scale, source.cap)
-    bribe, lies = _bribe(algorithm, instance, source.cap, units)
-    lies = {t - 1 + counted[1]: lie for t, lie in lies.items()}
     budget = policy.budgets[label]
-    probability = 1.0 - (budget.delta + budget.clipped)
-    clause = supposition([*supposed, *guarantee.conditions])
-    sure = f"with probability at least {probability:.4g}" + (f" if {clause}" if clause else "")
-    is_clipped = budget.clipped > 0.0
-    sentence, more = _words(algorithm, found, (f"{eps:.4g}", by), units, sure, spread, is_clipped)
-    words = [
-        sentence,
-        more,
-        _bribe_words(bribe, lies, instance, eps, units, counted[0]),
-        "" if policy.holds_all else _share_words(instance),
-    ]
     return Price(
-        point,
-        i,
-        eps,
-        " ".join(filter(None, words)),
-        sentence,
-        None if found.value is None else units.scale * found.value,
-        None if found.without_cap is None else units.scale * found.without_cap,
-        units.scale * found.least_eps,
-        probability,
-        None if bribe is None else units.scale * bribe.value,
-        lies,
+        x=point,
+        index=i,
+        eps=eps,
+        promise=promise,
+        share=share,
+        value=None if found.value is None else units.scale * found.value,
+        without_cap=None if found.without_cap is None else units.scale * found.without_cap,
+        least_eps=units.scale * found.least_eps,
+        probability=1.0 - (budget.delta + budget.clipped),
+        cheapest=_bribe(algorithm, instance, source.cap, units),
+        cap=units.scale * algorithm.assumptions.c_max,
+        is_clipped=budget.clipped > 0.0,
+        has_other=found.rival is not None,
+        spread=spread,
+        n_compared=algorithm.search.n_compared,
+        between_candidates=units.scale * algorithm.search.gap(algorithm.assumptions),
+        held_by=None if policy.holds_all else (label, instance.n_readings),
     )
 
 
-def _bribe(
-    algorithm: "Algorithm", instance: Instance, cap: float, units: Units
-) -> tuple[Bribe | None, dict[int, float]]:
-    """The cheapest bribe and its lies by round; None where a reading it changes was or would be cut.
+def _bribe(algorithm: "Algorithm", instance: Instance, cap: float, units: Units) -> Bribe | None:
+    """The cheapest bribe; None where a reading it changes was or would be cut.
 
     What it would take to change a reading that was cut depends on what was told, not on what counts.
     """
@@ -162,57 +178,13 @@ def _bribe(
     lies = {}
     for reading, lie in zip(told, bribe.lies.tolist(), strict=True):
         if lie and (abs(reading.y) >= units.limit or abs(reading.y + lie) > units.limit):
-            return None, {}
+            return None
         if lie:
             lies[reading.t] = units.amount(lie)
-    return bribe, lies
-
-
-def _words(
-    algorithm: "Algorithm",
-    found: Proven,
-    eps: tuple[str, str],
-    units: Units,
-    sure: str,
-    spread: float,
-    is_clipped: bool,
-) -> tuple[str, str]:
-    """What is certain, and with which probability, in a sentence; and what else there is to say.
-
-    A total that rests on c_max is not said without it. Where readings are clipped no lie counts for
-    more than the cap, however large it is, so nothing rests on that.
-    """
-    search = algorithm.search
-    by = f"{eps[0]} ({eps[1]})" if eps[1] else eps[0]
-    where = search.regret_words(units.scale * search.gap(algorithm.assumptions))
-    other = "another point" if not where[1] else f"another of the {search.candidates.n} candidates"
-    cap = units.scale * algorithm.assumptions.c_max
-    if found.rival is None:
-        return "There is no other point that could be better.", ""
-    if found.value is None or found.without_cap is None:
-        return (
-            f"Whether {other} is better by more than {by} is open even if nobody lied: noise and "
-            f"too few readings leave {units.scale * found.least_eps:.4g} open."
-        ), ""
-    by = ", ".join(filter(None, eps))
-    value, without_cap, more = units.scale * found.value, units.scale * found.without_cap, ""
-    if math.isinf(value):
-        size = "any amount" if is_clipped else f"as much as {cap:.4g} (c_max)"
-        sentence = (
-            f"Even if every reading were off by {size}, {other} could not be better by more than {by} "
-            f"({sure})."
-        )
-        if math.isfinite(without_cap) and not is_clipped:
-            more = f"This rests on that cap: without it, lies totalling {without_cap:.4g} leave it open."
-        return sentence, more + where[1]
-    least = value if is_clipped else without_cap
-    sentence = (
-        f"Lies totalling less than {least:.4g}{_in_readings(least, spread)} could not have made {other} "
-        f"better by more than {by} ({sure})."
-    )
-    if least < value and value > cap:
-        more = f"If no single lie exceeds {cap:.4g} (c_max): less than {value:.4g}."
-    return sentence, more + where[1]
+    gap = None
+    if bribe.rival is not None:
+        gap = units.scale * float(instance.mu[bribe.winner] - instance.mu[bribe.rival])
+    return Bribe(units.scale * bribe.value, lies, gap)
 
 
 def _spread(algorithm: "Algorithm") -> float:
@@ -220,38 +192,3 @@ def _spread(algorithm: "Algorithm") -> float:
     lies = certain(algorithm)
     values = [reading.y for reading in algorithm.journal.readings if reading.t not in lies]
     return max(values, default=0.0) - min(values, default=0.0)
-
-
-def _in_readings(value: float, spread: float) -> str:
-    """A total, which may all be in one reading, as a number of wholly wrong readings; in brackets."""
-    if spread <= 0.0:
-        return ""
-    n = value / spread
-    if n < 1.5:
-        return f" (one reading off by {100.0 * n:.3g} % of the whole range)"
-    many = "one reading" if n < 2.0 else f"{math.floor(n)} readings"
-    return f" ({many} off by the whole range)"
-
-
-def _bribe_words(
-    bribe: Bribe | None, lies: dict[int, float], instance: Instance, eps: float, units: Units, name: str
-) -> str:
-    """The cheapest bribe, where the point that it lifts is not as good as the first one anyway."""
-    if bribe is None or bribe.rival is None:
-        return ""
-    if math.isinf(bribe.value):
-        return "No lies of at most c_max each would have changed which point looks best."
-    if units.scale * float(instance.mu[bribe.winner] - instance.mu[bribe.rival]) <= eps:
-        return ""
-    n, rounds = len(lies), ", ".join(map(str, list(lies)[:10])) + (", ..." if len(lies) > 10 else "")
-    which = f"{n} readings ({name}s {rounds})" if n > 1 else f"the reading of {name} {rounds}"
-    return (
-        f"Had {which} been told differently, by {units.scale * bribe.value:.4g} in all, another point "
-        "would look best. In hindsight only: other values would have led to other points."
-    )
-
-
-def _share_words(instance: Instance) -> str:
-    n = instance.n_readings
-    held = "the one reading" if n == 1 else f"the {n} readings"
-    return f"All this is about {held} that {instance.label} holds, and about lies in them alone."

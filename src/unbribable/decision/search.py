@@ -109,13 +109,10 @@ class Search(ABC):
         """By how much f may be higher between the candidates than at them: an estimate."""
         return 0.0
 
-    def regret_words(self, gap: float) -> tuple[str, str]:
-        """Than what no better point exists, and a sentence about the points that are no candidates."""
-        return "no point of the domain", ""
-
-    def hindsight_words(self, n: int, gap: float) -> tuple[str, str]:
-        """What n rounds were compared with, and a sentence about the rest of the domain."""
-        return "", ""
+    @property
+    def n_compared(self) -> int | None:
+        """With how many candidates a certificate compares; None: with every point of the domain."""
+        return None
 
 
 class GridSearch(Search):
@@ -211,17 +208,9 @@ class BoxSearch(Search):
     def gap(self, assumptions: Assumptions) -> float:
         return assumptions.B * self.candidates.discretisation(assumptions.kernel)
 
-    def regret_words(self, gap: float) -> tuple[str, str]:
-        return f"none of the {self.candidates.n} candidates", (
-            f" Between the candidates f may be higher by about another {gap:.4g}: an estimate, B "
-            "times the largest kernel distance to a candidate that a search found."
-        )
-
-    def hindsight_words(self, n: int, gap: float) -> tuple[str, str]:
-        return f", compared with the best of {self.candidates.n} candidates,", (
-            f" Compared with the best point of the box it may be larger by about {n * gap:.4g}: an "
-            f"estimate, {gap:.4g} a round."
-        )
+    @property
+    def n_compared(self) -> int | None:
+        return self.candidates.n
 
     def restored(self, indices: Any, rows: Any) -> Floats:
         d = self._box.d

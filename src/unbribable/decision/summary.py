@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from unbribable.decision.conditions import Note
+from unbribable.decision.guarantee import to_plain
 from unbribable.decision.player import Details
 from unbribable.decision.recommend import provable, refuted
 from unbribable.decision.saving import identity
@@ -11,15 +13,11 @@ if TYPE_CHECKING:
 
 
 def summary(algorithm: "Algorithm") -> dict[str, Any]:
-    """What was chosen, what was told, and what is guaranteed; JSON-able, without the seed."""
+    """What was chosen, what was told, and what is guaranteed: JSON-able data, without the seed."""
     best, regret = algorithm.recommend(), algorithm.regret_certificate()
-    journal, contradicted = algorithm.journal, refuted(algorithm)
-    notes = [] if contradicted is None else [contradicted]
-    if journal.is_selected:
-        notes.append(journal.selection())
+    journal = algorithm.journal
     return {
         **identity(algorithm),
-        "assumptions": algorithm.assumptions.in_words(),
         "rounds": algorithm.t,
         "told": len(journal.readings),
         "foreign": sum(reading.chosen_by == "user" for reading in journal.readings),
@@ -30,7 +28,7 @@ def summary(algorithm: "Algorithm") -> dict[str, Any]:
         "detected": algorithm.detected,
         "refuted": algorithm.refuted,
         "threat": best.threat,
-        "guarantee": best.guarantee,
+        "guarantee": best.promise.to_plain(),
         "recommendation": {
             "x": best.x.tolist(),
             "estimate": best.estimate,
@@ -43,12 +41,19 @@ def summary(algorithm: "Algorithm") -> dict[str, Any]:
         "regret_in_hindsight": {
             "value": regret.value,
             "between_candidates": regret.between_candidates,
-            "guarantee": regret.guarantee,
+            "guarantee": regret.promise.to_plain(),
         },
         "candidates": algorithm.candidates.n,
         "instances": {label: instance.summary() for label, instance in algorithm.instances.items()},
-        "notes": [*notes, *algorithm.policy.notes(algorithm.t, provable(algorithm))],
+        "notes": [to_plain(note) for note in notes(algorithm)],
     }
+
+
+def notes(algorithm: "Algorithm") -> tuple[Note, ...]:
+    """What there is to say of the corruption besides the bounds, the gravest first."""
+    found: list[Note | None] = [refuted(algorithm), algorithm.journal.selection]
+    found += algorithm.policy.notes(algorithm.t, provable(algorithm))
+    return tuple(each for each in found if each is not None)
 
 
 def details(algorithm: "Algorithm") -> Details:
@@ -65,4 +70,6 @@ def details(algorithm: "Algorithm") -> Details:
         seed=algorithm.seed.to_plain(),
         tolerance=algorithm.assumptions.tolerance,
         summary=algorithm.summary,
+        knows=algorithm.policy.knows,
+        is_ours=True,
     )

@@ -293,11 +293,13 @@ class Hypotheses:
             own = column[np.arange(len(k)), i]
             is_lie = 1.0 - z[k, i]
             change = np.where(is_lie > 0.5, BIG, -BIG)
-            share = change / np.maximum(1.0 + change * own, _JITTER / BIG)  # rounding may leave 0
-            inverse[k] -= (share[:, None] * column)[:, :, None] * column[:, None, :]
+            kept = own * np.maximum(1.0 / own - BIG, least[k, i])  # of a lie that is honest from now on
+            left = np.where(is_lie > 0.5, 1.0 + BIG * own, kept)
+            inverse[k] -= (change / left)[:, None, None] * column[:, :, None] * column[:, None, :]
+            column /= left[:, None]  # exact; as a difference, what is told of a lie loses its digits
+            inverse[k, :, i] = inverse[k, i, :] = column
             told = np.where(is_lie > 0.5, 0.0, off[k, i]) - read[k, i]
-            pull = share * dual[k, i] - told * (1.0 - share * own)
-            dual[k] -= pull[:, None] * column
+            dual[k] -= (change * dual[k, i] - told)[:, None] * column
             read[k, i] += told
             z[k, i] = is_lie
             start[k] = at[who] + 1

@@ -1,8 +1,7 @@
 """The answer and the doubts of the decision floor, with Optuna's numbers beside them."""
 
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from unbribable.decision.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Kind, Reason, Suspect
 from unbribable.integrations.optuna_space import Space
@@ -20,36 +20,16 @@ from unbribable.practice import space as named
 from unbribable.practice.engine import Engine
 from unbribable.practice.result import Result, Trial
 from unbribable.say.counting import TRIALS
+from unbribable.say.price import price as price_words
 from unbribable.say.reasons import evidence
+from unbribable.say.recommendation import spoken
+from unbribable.say.study import StudyFacts, guaranteed
 
 if TYPE_CHECKING:
     from unbribable.integrations.optuna_sampler import UnbribableSampler
 
-CONSTRAINED = (
-    "The point is that of a trial whose constraints are met, as told: that is not guaranteed, and the "
-    "points compared with it need not meet them."
-)
-INFINITE = (
-    "no finite value: what they would have read is missing because of what they returned. If that had "
-    "nothing to do with the value, say so with retract(study, number, reason, unrelated_to_value=True)."
-)
-N_INFINITE = 5
-"""Trials without a finite value that the guarantee names, at most."""
-
-CONDITIONAL = "outside the search space, since not all trials have it: its effect counts as noise"
-
 NOTE_KEY = "unbribable:"
 """Beginning of the user attributes of a study that `UnbribableSampler.note` writes."""
-
-
-def by_trial(words: str) -> str:
-    """Words that count rounds from 1, with Optuna's numbers in their place."""
-    words = re.sub(r"\bround (\d+)", lambda found: f"trial {int(found[1]) - 1}", words)
-    return re.sub(
-        r"\breadings \[([\d, ]+)\]",
-        lambda found: f"the values of trials {[int(t) - 1 for t in found[1].split(',')]}",
-        words,
-    )
 
 
 def as_result(engine: Engine, space: named.Space) -> Result:
@@ -84,30 +64,6 @@ def conditional(
     return {name: value for name, value in found.items() if name not in parts}
 
 
-def in_words(
-    best: Recommendation,
-    others: Mapping[str, Any],
-    infinite: Sequence[FrozenTrial],
-    *,
-    is_constrained: bool,
-) -> str:
-    """The guarantee of a study.
-
-    Args:
-        best: What is recommended.
-        others: Its conditional parameters.
-        infinite: The complete trials whose values are infinite or too large to be learned.
-        is_constrained: Whether trials have constraints.
-    """
-    parts = [CONSTRAINED] if is_constrained else []
-    parts += [f"{name} is {CONDITIONAL}; the nearest trial had {others[name]!r}." for name in others]
-    parts.append(by_trial(best.guarantee))
-    if infinite:
-        which = TRIALS.several([trial.number + 1 for trial in infinite], N_INFINITE)
-        parts.append(f"{which[0].upper()}{which[1:]} returned {INFINITE}")
-    return " ".join(parts)
-
-
 def note(sampler: "UnbribableSampler", study: Study) -> None:
     """`UnbribableSampler.note`: the answer, or why there is none, and what to doubt."""
     found: dict[str, Any]
@@ -138,6 +94,8 @@ class StudyRecommendation(Recommendation):
 
     assumptions: str
     """What the guarantee rests on, in words."""
+    around: StudyFacts
+    """What else there is to know before relying on the guarantee."""
     naive_number: int
     """The trial with the best value told, Optuna's `best_trial`: a lie is enough to become it."""
     naive_params: dict[str, Any]
@@ -148,11 +106,41 @@ class StudyRecommendation(Recommendation):
     """Parameters outside the search space, as in the complete trial nearest to `params` of those with
     the same choices: something to run, about which nothing is known."""
 
+    @property
+    def guarantee(self) -> str:
+        """What is guaranteed, or why nothing is, in words about trials."""
+        return guaranteed(self, self.around)
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without the encoded point."""
+        left_out = ("x", "index", "lies", "promise", "cautions", "remarks", "around")
         plain = asdict(replace(self, lies=None))
-        by_lies = {"by_lies": [list(row) for row in self.by_lies], "n_needed": self.n_needed}
-        return {k: v for k, v in plain.items() if k not in ("x", "index", "lies")} | by_lies
+        return {
+            **{name: value for name, value in plain.items() if name not in left_out},
+            **spoken(self, TRIALS),
+            "guarantee": self.guarantee,
+            "threat": self.threat,
+            "by_lies": [list(row) for row in self.by_lies],
+            "n_needed": self.n_needed,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class StudyPrice(Price):
+    """A price, in words about trials."""
+
+    @classmethod
+    def of(cls, price: Price) -> "StudyPrice":
+        """The same."""
+        return cls(**vars(price))
+
+    @property
+    def lies_by_trial(self) -> dict[int, float]:
+        """Trial -> what the cheapest bribe would add to its value."""
+        return {TRIALS.number(t): lie for t, lie in self.lies.items()}
+
+    def __str__(self) -> str:
+        return price_words(self, TRIALS)
 
 
 @dataclass(frozen=True, eq=False)

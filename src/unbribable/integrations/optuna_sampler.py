@@ -12,7 +12,6 @@ except ModuleNotFoundError as error:
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Unpack
 
 from optuna.distributions import BaseDistribution
@@ -20,14 +19,12 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.draws import Seed
-from unbribable.decision.price import Price
 from unbribable.integrations.optuna_answers import (
+    StudyPrice,
     StudyRecommendation,
     StudySuspect,
     as_result,
-    by_trial,
     conditional,
-    in_words,
     note,
 )
 from unbribable.integrations.optuna_history import History
@@ -44,10 +41,12 @@ from unbribable.integrations.optuna_terms import (
     wait_for_starter,
 )
 from unbribable.model import checks
-from unbribable.practice.advice import advise, assumed, doubt, price
+from unbribable.practice.advice import advise, basis, doubt, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan, Settings, with_settings
 from unbribable.practice.result import Result
+from unbribable.say.assumptions import rests_on
+from unbribable.say.study import StudyFacts
 
 N_STUDIES = 4
 """Studies whose history a sampler keeps."""
@@ -167,10 +166,11 @@ class UnbribableSampler(BaseSampler):
             if self._search_space is not None:  # as it was declared
                 params = {name: params[name] for name in self._search_space}
             others = conditional(history.complete, engine, space, best)
-            guarantee = in_words(best, others, history.infinite, is_constrained=among is not None)
+            infinite = tuple(trial.number + 1 for trial in history.infinite)
             return StudyRecommendation(
-                **{**vars(best), "params": params, "guarantee": guarantee},
-                assumptions=assumed(engine, space.named().columns),
+                **{**vars(best), "params": params},
+                assumptions=rests_on(basis(engine), space.named().columns),
+                around=StudyFacts(among is not None, others, infinite),
                 conditional=others,
                 naive_number=naive.number,
                 naive_params=dict(naive.params),
@@ -191,15 +191,14 @@ class UnbribableSampler(BaseSampler):
 
     def price(
         self, study: Study, eps: float | None = None, *, unrelated_to_value: bool = False
-    ) -> Price:
+    ) -> StudyPrice:
         """How much lying it takes before another point can be better than the recommended one by eps.
 
-        With the cheapest bribe, by the numbers of its trials. For eps see `Result.price`, and for the
-        rest `recommend`.
+        With the cheapest bribe, in `lies_by_trial` by the numbers of trials. For eps see
+        `Result.price`, and for the rest `recommend`.
         """
         with self._looked_at(study, unrelated_to_value) as (history, engine, _):
-            found = price(engine, eps, history.feasible(engine), counted=("trial", 0))
-            return replace(found, words=by_trial(found.words), sentence=by_trial(found.sentence))
+            return StudyPrice.of(price(engine, eps, history.feasible(engine)))
 
     def retract(
         self, study: Study, number: int, reason: str, *, unrelated_to_value: bool = False

@@ -1,8 +1,7 @@
 """Kernels with k(x, x) <= 1. A kernel computes the rows asked for, never an n x n matrix by itself."""
 
-import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,10 +91,6 @@ class Kernel(ABC):
             return self
         raise TypeError(f"only a stationary kernel can be scaled, got {self!r}")
 
-    def in_words(self, names: Sequence[str] = ()) -> str:
-        """Its repr; with the names of the coordinates beside what it has for each of them."""
-        return repr(self)
-
     def to_plain(self) -> dict[str, Any]:
         """JSON-able: one of `KERNELS` by its name and fields, any other by its repr."""
         kind = type(self)
@@ -136,20 +131,6 @@ class Stationary(Kernel):
             return self
         lengthscale = tuple(np.asarray(self.lengthscale) * side)
         return replace(self, lengthscale=lengthscale)  # type: ignore[type-var]
-
-    def in_words(self, names: Sequence[str] = ()) -> str:
-        scales = self.lengthscale
-        if (
-            not isinstance(scales, tuple)
-            or len(scales) != len(names)
-            or not dataclasses.is_dataclass(self)
-        ):
-            return repr(self)
-        parts = [each.name for each in dataclasses.fields(self) if each.name != "lengthscale"]
-        parts = [f"{part}={getattr(self, part)!r}" for part in parts]
-        each = ", ".join(f"{name} {scale:.3g}" for name, scale in zip(names, scales, strict=True))
-        parts.append(f"lengthscales as shares of the ranges: {each}")
-        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __call__(self, X: Floats, other: Floats) -> Floats:
         X, other = _divide(X, self.lengthscale), _divide(other, self.lengthscale)

@@ -7,26 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from unbribable.decision.ahead import is_among
+from unbribable.decision.basis import Basis
 from unbribable.decision.conditions import FitIsRight
-from unbribable.decision.price import ROUNDS, Price
+from unbribable.decision.price import Price
 from unbribable.decision.price import price as algorithm_price
 from unbribable.decision.recommend import Recommendation, certified
-from unbribable.decision.words import plus_minus
+from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
-from unbribable.practice.plan import OF_LIES, Plan
+from unbribable.practice.plan import OF_LIES
 from unbribable.practice.suspects import NOTICED, suspects
-
-CONDITIONAL = (
-    "not known before them: the guarantee holds only if this fit is right, and its probability is what "
-    "it would be had they been known. How often fitted runs missed is on the documentation's page on "
-    "results."
-)
-
-HEURISTIC = (
-    "The point was chosen by a heuristic: the best value to expect among the points that were read."
-)
 
 LONE = 0.25
 """A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
@@ -34,12 +25,6 @@ more than this share of their range."""
 
 CLEARLY = 0.25
 """A value is clearly worse than another one from this share of the range of honest readings on."""
-
-OUTSIDE = (
-    "The expected value is outside the worst case: it takes lies for the truth, or something assumed is "
-    "false."
-)
-"""A warning where the estimate and the interval contradict each other."""
 
 
 def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendation | None:
@@ -64,24 +49,16 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     if engine.plan.lies is not None and is_stated:
         best = best.allowing_for(max(_lies_allowed(current), _n_flagged(current)))
     best = expected(best, current, algorithm.candidates.coordinates[best.index])
-    words = [HEURISTIC, best.guarantee] if is_heuristic else [best.guarantee]
-    supposed = best.supposed
-    if engine.plan.fitted:
-        supposed += ", and the fitted model is right"
-    premise = "the fitted model is right" if engine.plan.fitted else ""
-    remarks: list[str] = []
+    promise = best.promise.supposing(*supposed(current))
+    remarks: list[Remark | None] = []
     if is_stated:
-        short, whole = overdrawn(current, best)
-        words += [clipped(current), whole]
-        words += [origin(engine.plan)] if engine.plan.fitted else []
-        remarks += [short, growing(current) if best.is_wide else ""]
+        remarks = [overdrawn(current, best), growing(current) if best.is_wide else None]
     return replace(
         best,
         rule="heuristic" if is_heuristic else best.rule,
-        supposed=supposed,
-        premise=premise,
-        remarks=tuple(filter(None, remarks)),
-        guarantee=" ".join(filter(None, words)),
+        promise=promise,
+        levels=tuple(replace(level, conditions=promise.conditions) for level in best.levels),
+        remarks=tuple(each for each in remarks if each is not None),
     )
 
 
@@ -95,14 +72,14 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     value, value_sd = float(mean), float(sd)
     beyond = max(lower - value, value - upper)  # NaN, and no contradiction, where there is no interval
     is_outside = best.probability is not None and beyond > NOTICED * value_sd + 1e-9 * spread
-    cautions = [_caution(engine, u, spread), OUTSIDE if is_outside else ""]
+    cautions = (_alone(engine, u, spread), Outside() if is_outside else None)
     return replace(
         best,
         estimate=value,
         estimate_sd=value_sd,
         n_honest=len(honest),
         is_wide=0.0 < spread < upper - lower,
-        caution=" ".join(filter(None, cautions)),
+        cautions=tuple(each for each in cautions if each is not None),
         clearly_worse=_clearly_worse(value, spread, engine.plan.sign),
     )
 
@@ -117,89 +94,41 @@ def _clearly_worse(value: float, spread: float, sign: float) -> float | None:
     return round(sign * steps * 10.0**places, -places)
 
 
-def _caution(engine: Engine, u: Floats, spread: float) -> str:
+def _alone(engine: Engine, u: Floats, spread: float) -> Alone | None:
     """A warning where only the readings of the point itself say what f is there (ours, heuristic).
 
     A lie that is told whenever the point is read then looks like a peak.
     """
     own = np.flatnonzero(is_among(np.array([reading.u for reading in engine.told]), [u]))
     if not len(own):
-        return ""
+        return None
     mean, sd = engine.judge().elsewhere(own)
-    if sd <= LONE * spread:
-        return ""
-    return (
-        "Too few rounds to tell a lie from a peak: the other readings predict "
-        f"{plus_minus(engine.plan.sign * mean, sd)}. Read points near it first."
-    )
+    return None if sd <= LONE * spread else Alone(engine.plan.sign * mean, sd)
 
 
-def origin(plan: Plan) -> str:
-    """Which of the assumptions were given, and which were fitted; nothing where all were given whole."""
-    if plan.assumptions is not None:
-        return ""
-    given = [name for name in ("kernel", "noise", "B") if name not in plan.fitted]
-    if plan.B is not None:
-        given[-1] = "B (so B0 = B)"
-    words = [f"{_listed(given)} given."] if given else []
-    if plan.fitted:
-        words.append(f"{_listed(plan.fitted)} fitted to the readings, {CONDITIONAL}")
-    return " ".join(words)
-
-
-def clipped(engine: Engine) -> str:
-    """On what a number of lies of any size rests; nothing where none is stated, or c_max limits them."""
-    model = engine.model()
-    limit = model.units.scale * model.units.limit
-    if engine.plan.lies is None or math.isinf(limit):
-        return ""
-    return (
-        f"However large a lie is, it counts as at most {2.0 * limit:.4g}: readings are clipped at "
-        f"B0 + N = {limit:.4g} on either side, and honest ones lie beyond with probability at most "
-        f"{model.assumptions.delta / 2:.4g}, half of that with which the guarantee may fail."
-    )
-
-
-def overdrawn(engine: Engine, best: Recommendation) -> tuple[str, str]:
-    """A warning where more looks false than the guarantee allows for, in short and whole.
+def overdrawn(engine: Engine, best: Recommendation) -> TooManyLies | TooMuchLying | None:
+    """A warning where more looks false than the guarantee allows for.
 
     Where lies are counted, more readings; else more in all.
     """
-    word = next(word for word in OF_LIES if getattr(engine.plan, word) is not None)
-    if engine.plan.lies is None:
-        C = engine.fit().units.scale * (getattr(engine.algorithm(), "C", None) or 0.0)
-        if best.levels:
-            C = next(level.C for level in best.levels if level.regret_bound is not None)
-        off = sum(abs(each.y - each.expected) for each in doubt(engine, flagged_only=True))
-        is_more, advice = off > C, f"raise {word}="
-        much = f"The flagged readings are off by {off:.3g} in all, more than the {C:.3g} that the"
-    else:
+    plan = engine.plan
+    if plan.lies is not None:
         n, allowed = _n_flagged(engine), _lies_allowed(engine)
-        if n <= allowed:
-            return "", ""
-        look = " looks" if n == 1 else "s look"
-        much = f"{n} reading{look} false, more than the {allowed}"
-        return f"{much} of lies={engine.plan.lies:g}: the worst case allows for {n}", (
-            f"{much} that the certificate allows for: if they are lies, it does not hold; state a "
-            f"larger {word}=."
-        )
-    if not is_more:
-        return "", ""
-    return f"{much} worst case allows for: {advice}", (
-        f"{much} guarantee allows for: if they are lies, it does not hold; state a larger {word}=."
-    )
+        return None if n <= allowed else TooManyLies(n, allowed, plan.lies)
+    word = next(word for word in OF_LIES if getattr(plan, word) is not None)
+    C = engine.fit().units.scale * (getattr(engine.algorithm(), "C", None) or 0.0)
+    if best.levels:
+        C = next(level.C for level in best.levels if level.regret_bound is not None)
+    off = sum(abs(each.y - each.expected) for each in doubt(engine, flagged_only=True))
+    return None if off <= C else TooMuchLying(off, C, word)
 
 
-def growing(engine: Engine) -> str:
+def growing(engine: Engine) -> Growing | None:
     """That more rounds hardly narrow the worst case, where more readings may then be lies."""
     share = engine.plan.lies
     if not isinstance(share, float):
-        return ""
-    n_flagged = _n_flagged(engine)
-    return (
-        f"More rounds hardly narrow this while {100.0 * share:.3g} % of all readings may be lies; state "
-        f"a number (lies={max(_lies_allowed(engine), n_flagged)}), and they do."
-    )
+        return None
+    return Growing(share, max(_lies_allowed(engine), _n_flagged(engine)))
 
 
 def _n_flagged(engine: Engine) -> int:
@@ -210,6 +139,28 @@ def _n_flagged(engine: Engine) -> int:
 def _lies_allowed(engine: Engine) -> int:
     """How many readings may be lies, where they are counted."""
     return engine.plan.few_lies(engine.model().assumptions, engine.n_readings).n_lies
+
+
+def fit_of(engine: Engine) -> FitIsRight | None:
+    """What was fitted, and what was given; None where all was given whole."""
+    plan = engine.plan
+    return FitIsRight(plan.fitted, plan.given) if plan.assumptions is None else None
+
+
+def supposed(engine: Engine) -> tuple[FitIsRight, ...]:
+    """That the fit is right, where anything was fitted."""
+    fit = fit_of(engine)
+    return (fit,) if fit is not None and fit.fitted else ()
+
+
+def basis(engine: Engine) -> Basis | None:
+    """What guarantees rest on; None where there is no reading to fit it to."""
+    if engine.plan.assumptions is not None:
+        return Basis(engine.plan.assumptions)
+    current = engine.settled()
+    if current is None:
+        return None
+    return Basis(current.fit().assumptions, current.model().units, fit_of(engine))
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -234,7 +185,6 @@ def price(
     engine: Engine,
     eps: float | None = None,
     among: Sequence[Floats] | None = None,
-    counted: tuple[str, int] = ROUNDS,
 ) -> Price:
     """What it takes to bribe the advice on these readings, in the user's units.
 
@@ -242,7 +192,6 @@ def price(
         engine: What was told.
         eps: By how much another point may be better; `unbribable.decision.price` chooses one if None.
         among: As in `advise`.
-        counted: What a round is called, and the number of the first one.
 
     Raises:
         RuntimeError: There is no advice: no reading, or none of a point in `among`.
@@ -253,39 +202,6 @@ def price(
     flagged = {suspect.t for suspect in doubt(engine, flagged_only=True)}
     values = [reading.y for reading in engine.told if reading.t not in flagged]
     units, spread = current.model().units, max(values) - min(values) if values else 0.0
-    supposed = [FitIsRight("the fitted model")] if engine.plan.fitted else []
     return algorithm_price(
-        current.algorithm(), eps, best.x, units, spread=spread, supposed=supposed, counted=counted
+        current.algorithm(), eps, best.x, units, spread=spread, supposed=supposed(engine)
     )
-
-
-def modelled(engine: Engine, names: Sequence[str] = ()) -> str:
-    """What the guarantee rests on, in words, with the units in which it is stated.
-
-    Args:
-        engine: What was told.
-        names: What the coordinates are called, if they have names.
-    """
-    plan, current = engine.plan, engine.settled()
-    if plan.assumptions is not None:
-        return plan.assumptions.in_words(names=names)
-    if current is None:
-        return "None yet: there is no reading to fit them to."
-    model, units = current.fit(), current.model().units
-    return (
-        f"{model.assumptions.in_words(is_fitted=bool(plan.fitted), names=names)} Here f and the "
-        f"readings are counted from {units.center:.6g} in units of {units.scale:.6g}, and readings "
-        f"beyond +-{units.limit:.4g} of these are cut there."
-    )
-
-
-def assumed(engine: Engine, names: Sequence[str] = ()) -> str:
-    """The same, with what was given and what was fitted."""
-    parts = [modelled(engine, names), origin(engine.plan) if engine.told else ""]
-    return " ".join(filter(None, parts))
-
-
-def _listed(names: Sequence[str]) -> str:
-    """ "Kernel was", "Kernel and B were"."""
-    words = " and ".join([*([", ".join(names[:-1])] if len(names) > 1 else []), names[-1]])
-    return f"{words[0].upper()}{words[1:]} {'were' if len(names) > 1 else 'was'}"

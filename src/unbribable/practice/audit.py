@@ -10,8 +10,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from unbribable.decision import words
 from unbribable.decision.price import Price
+from unbribable.decision.proven.lying import Proof
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Suspect
 from unbribable.extras import missing
@@ -19,12 +19,18 @@ from unbribable.files import written
 from unbribable.practice.advice import price
 from unbribable.practice.optuna_table import is_optuna_study, read_optuna
 from unbribable.practice.plan import Settings, with_settings
-from unbribable.practice.proof import Proof, prove
+from unbribable.practice.proof import prove
 from unbribable.practice.result import Result, Trial, plain
 from unbribable.practice.study import Study
 from unbribable.practice.table import Table, check_size, ranges, read_table
+from unbribable.say import words
 from unbribable.say.counting import Counting
+from unbribable.say.guarantee import whole
+from unbribable.say.price import sentence as price_sentence
+from unbribable.say.price import to_dict as price_to_dict
+from unbribable.say.proof import of as proven_of
 from unbribable.say.reasons import evidence
+from unbribable.say.recommendation import lines as recommended
 
 N_LEAST = 3
 """Readings that can be compared with each other, at least."""
@@ -292,12 +298,12 @@ class Audit:
         if len(self.suspects) > N_SHOWN:
             lines.append(f"  and {len(self.suspects) - N_SHOWN} more, see suspects")
         naive, is_doubted = self.naive, self.naive.t in {suspect.t for suspect in self.suspects}
-        lines += self.recommendation.lines()
+        lines += recommended(self.recommendation)
         for text in (
             f"best reading: {naive.y:.4g} at {words.point(naive.x, self.result.space.params(naive.x))}, "
             f"{self.label(naive.t)}{', which looks false' if is_doubted else ''}",
-            SOLVER if self.proof is None else self.proof.words,
-            self.price().sentence,
+            SOLVER if self.proof is None else str(self.proof),
+            price_sentence(self.price(), self.counting),
             *self.notes,
         ):
             lines += words.wrapped(text)
@@ -313,13 +319,13 @@ class Audit:
 
     def against(self, suspect: Suspect) -> list[str]:
         """What speaks against a reading, and what is proven of it."""
-        proven = "" if self.proof is None else self.proof.of(suspect.t)
+        proven = "" if self.proof is None else proven_of(self.proof, suspect.t)
         return [*suspect.evidence, *([proven] if proven else [])]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able data."""
         proof, best = self.proof, self.recommendation
-        names = ("estimate", "estimate_sd", "lower", "upper", "regret_bound", "probability", "guarantee")
+        names = ("estimate", "estimate_sd", "lower", "upper", "regret_bound", "probability")
         return {
             "target": self.target,
             "direction": self.result.engine.plan.direction,
@@ -332,15 +338,16 @@ class Audit:
             ],
             "x": plain(self.result.x),
             **{name: getattr(best, name) for name in names},
+            "guarantee": whole(best, self.counting),
             "naive": {**self.naive.to_plain(), "label": self.label(self.naive.t)},
             "least_corruption": None if proof is None else proof.total,
             "least_lies": self.least_lies,
             "by_lies": [list(row) for row in self.by_lies],
             "clearly_worse": best.clearly_worse,
             "n_needed": best.n_needed,
-            "least_corruption_words": SOLVER if proof is None else proof.words,
+            "least_corruption_words": SOLVER if proof is None else str(proof),
             "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
-            "price": self.price().to_dict(),
+            "price": price_to_dict(self.price(), self.counting),
             "parameters": ranges(self.result.space),
             "assumptions": self.assumptions,
             "notes": list(self.notes),

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.decision import words
-from unbribable.decision.recommend import WIDE
 from unbribable.drawing import styled
 from unbribable.model.checks import Floats
 from unbribable.practice.engine import Engine
@@ -18,6 +16,13 @@ from unbribable.practice.figures.belief import axes_of
 from unbribable.practice.figures.scatter import scatter
 from unbribable.practice.space import Space
 from unbribable.practice.table import ranges
+from unbribable.say import words
+from unbribable.say.guarantee import whole
+from unbribable.say.price import price as price_words
+from unbribable.say.price import sentence as price_sentence
+from unbribable.say.proof import of as proven_of
+from unbribable.say.recommendation import WIDE, needs
+from unbribable.say.remarks import caution, in_short
 from unbribable.say.worst_case import MEANING
 
 if TYPE_CHECKING:
@@ -119,10 +124,10 @@ def _headline(audit: "Audit") -> Iterable[str]:
             f'<p class="use">The {goal} reading, <b class="false">{naive.y:.4g}</b> at '
             f"{escape(_place(audit, naive.x))}, looks false: do not rely on it.</p>"
         )
-    if best.caution:
-        yield f"<p>{escape(best.caution)}</p>"
+    for each in best.cautions:
+        yield f"<p>{escape(caution(each))}</p>"
     if audit.proof is not None and audit.proof.total > 0.0:
-        yield f"<p>{escape(audit.proof.words)}</p>"
+        yield f"<p>{escape(str(audit.proof))}</p>"
 
 
 def _suspects(audit: "Audit") -> Iterable[str]:
@@ -196,8 +201,8 @@ def _answers(audit: "Audit") -> Iterable[str]:
     yield "<h2>What to use, and what believing every reading would give</h2>"
     yield _table(("", "this audit", "best reading"), rows)
     wide = [f"This is {WIDE}."] if best.is_wide else []
-    needs = best.needs(audit.target)
-    for remark in ([f"{needs}."] if needs else []) + [*wide, *best.remarks]:
+    said = needs(best, audit.target)
+    for remark in ([f"{said}."] if said else []) + [*wide, *(in_short(each) for each in best.remarks)]:
         yield f"<p>{escape(remark)}</p>"
     yield _picture(
         audit,
@@ -207,12 +212,12 @@ def _answers(audit: "Audit") -> Iterable[str]:
         f"expect is an estimate. {MEANING}",
         what=audit.target,
     )
-    yield f'<p class="soft">{escape(best.guarantee)}</p>'
+    yield f'<p class="soft">{escape(whole(best, audit.counting))}</p>'
     yield "<h2>What it would take to change the answer</h2>"
     price = audit.price()
-    yield f"<p>{escape(price.words)}</p>"
+    yield f"<p>{escape(price_words(price, audit.counting))}</p>"
     if price.value is None and price.least_eps:
-        yield f"<p>{escape(audit.price(1.5 * price.least_eps).sentence)}</p>"
+        yield f"<p>{escape(price_sentence(audit.price(1.5 * price.least_eps), audit.counting))}</p>"
 
 
 def _lying(audit: "Audit") -> Iterable[str]:
@@ -223,9 +228,11 @@ def _lying(audit: "Audit") -> Iterable[str]:
     if proof is None:
         yield f"<p>{escape(SOLVER)}</p>"
         return
-    yield f"<p>{escape(proof.words)}</p>"
+    yield f"<p>{escape(str(proof))}</p>"
     if not proof.is_refuted:
-        proven = [f"{audit.label(t)} is {proof.of(t)}" for t in (*proof.lies, *proof.lies_within)]
+        proven = [
+            f"{audit.label(t)} is {proven_of(proof, t)}" for t in (*proof.lies, *proof.lies_within)
+        ]
         for sentence in dict.fromkeys(proven):
             yield f"<p>{escape(sentence[0].upper() + sentence[1:])}.</p>"
         if not proven and proof.asked:

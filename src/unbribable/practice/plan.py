@@ -227,6 +227,16 @@ class Plan:
         return tuple(name for name, value in given.items() if value is None)
 
     @property
+    def given(self) -> tuple[str, ...]:
+        """What of it the user did give, where not all."""
+        if self.assumptions is not None:
+            return ()
+        B = "B (so B0 = B)" if self.B is not None else "B"
+        return tuple(
+            B if name == "B" else name for name in ("kernel", "noise", "B") if name not in self.fitted
+        )
+
+    @property
     def sign(self) -> float:
         """-1 where the user minimises: inside, everything is maximised."""
         return 1.0 if self.direction == "maximize" else -1.0

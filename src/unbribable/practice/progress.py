@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from unbribable.decision.words import plus_minus
 from unbribable.extras import missing
+from unbribable.say.words import plus_minus
 
 if TYPE_CHECKING:
     from unbribable.practice.result import Result

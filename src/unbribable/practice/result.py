@@ -12,20 +12,21 @@ from unbribable.decision.draws import Seed
 from unbribable.decision.price import Price
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.words import point
 from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
-from unbribable.practice.advice import advise, assumed, doubt, modelled, price
+from unbribable.practice.advice import advise, basis, doubt, price
 from unbribable.practice.engine import Engine
 from unbribable.practice.plan import Plan
 from unbribable.practice.run_file import FORMAT, read, write
 from unbribable.practice.space import Space
-from unbribable.say.answer import BestReading, answer
+from unbribable.say.account import account
+from unbribable.say.answer import BestReading, answer, no_answer, rounds
+from unbribable.say.assumptions import rests_on
+from unbribable.say.price import to_dict as price_to_dict
 from unbribable.say.reasons import evidence
-
-MORE = "why: print(result.guarantee)"
-"""Where to read on after a summary."""
+from unbribable.say.recommendation import spoken
+from unbribable.say.words import point
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,20 +180,14 @@ class Result:
     @property
     def guarantee(self) -> str:
         """What is guaranteed, or why nothing is; the price of a bribe; what was assumed. In words."""
-        best, names = self.recommendation, self.space.columns
-        if best is None:
-            return "No guarantee: there is no reading yet."
-        paragraphs = [best.guarantee]
-        said_already = best.regret_bound is not None and self.engine.plan.fitted
-        if best.regret_bound is not None:
-            paragraphs.append(self.price().sentence)
-        rests_on = (modelled if said_already else assumed)(self.engine, names)
-        return "\n".join([*paragraphs, f"Assumed: {rests_on}"])
+        best = self.recommendation
+        price = None if best is None or best.regret_bound is None else self.price()
+        return account(best, price, basis(self.engine), self.space.columns)
 
     @property
     def assumptions(self) -> str:
         """What the guarantee rests on, in words, with the units in which it is stated."""
-        return assumed(self.engine, self.space.columns)
+        return rests_on(basis(self.engine), self.space.columns)
 
     @property
     def naive(self) -> Trial | None:
@@ -222,15 +217,13 @@ class Result:
         Of 120 characters each, at most. All the rest is in `guarantee`.
         """
         if self.recommendation is None or self.naive is None:
-            return f"No reading yet; {self.n_failed} of {len(self.trials)} evaluations failed."
+            return no_answer(len(self.trials), self.n_failed)
         naive = self.naive
         assert naive.y is not None
         best_reading = BestReading(naive.t, naive.y, point(naive.x, self.space.params(naive.x)))
         flagged = [suspect for suspect in self.suspects if suspect.is_flagged]
-        rest = [f"rounds: {len(self.trials)}, failed: {self.n_failed}"]
-        if self.stopped is not None:
-            rest.append(f"ended before its last round by {self.stopped}")
-        return "\n".join(answer(self.recommendation, best_reading, flagged, [*rest, MORE]))
+        rest = rounds(len(self.trials), self.n_failed, self.stopped)
+        return "\n".join(answer(self.recommendation, best_reading, flagged, rest))
 
     def price(self, eps: float | None = None) -> Price:
         """How much lying it takes before another candidate can be better than x by more than eps.
@@ -256,18 +249,17 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able data."""
         best = (
-            "estimate", "estimate_sd", "n_honest", "caution", "lower", "upper", "is_wide", "remarks",
-            "regret_bound", "between_candidates", "probability", "threat", "supposed",
-            "n_lies", "clearly_worse", "n_needed",
+            "estimate", "estimate_sd", "n_honest", "lower", "upper", "is_wide", "regret_bound",
+            "between_candidates", "probability", "threat", "n_lies", "clearly_worse", "n_needed",
         )  # fmt: skip
         return {
             "format": FORMAT,
             "x": plain(self.x),
             **{name: self._of_best(name) for name in best},
+            **spoken(self.recommendation),
             "by_lies": [list(row) for row in self.by_lies],
-            "guarantee": self.guarantee if self.recommendation is None else self._of_best("guarantee"),
             "assumptions": self.assumptions,
-            "price": None if self.recommendation is None else self.price().to_dict(),
+            "price": None if self.recommendation is None else price_to_dict(self.price()),
             "naive": None if self.naive is None else self.naive.to_plain(),
             "refuted": self.refuted,
             "stopped": self.stopped,

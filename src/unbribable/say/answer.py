@@ -5,10 +5,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from unbribable.decision.recommend import Recommendation
-from unbribable.decision.words import WIDTH, plus_minus, wrapped
 from unbribable.doubt.suspect import Kind, Suspect
 from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.reasons import beside
+from unbribable.say.recommendation import lines as recommended
+from unbribable.say.words import WIDTH, plus_minus, wrapped
 
 N_LINES = 9
 """Lines of an answer, at most."""
@@ -69,11 +70,38 @@ def answer(
     lines: list[str] = []
     for n_use, n_remarks, has_needs, n_listed, n_last in _SHAPES:
         last = [whole, _joined(rest)] if n_last == 2 else [_joined([f"{reading}{doubt}", *rest])]
-        advice = best.lines(n_use, n_remarks, has_needs=has_needs)
+        advice = recommended(best, n_use, n_remarks, has_needs=has_needs)
         lines = [*advice, *listed(flagged, counting, n_listed), *last]
         if len(lines) <= N_LINES:
             break
     return lines
+
+
+def no_answer(n_rounds: int, n_failed: int) -> str:
+    """What there is to say without a reading."""
+    return f"No reading yet; {n_failed} of {n_rounds} evaluations failed."
+
+
+def rounds(
+    n_rounds: int, n_failed: int, stopped: str | None = None, counting: Counting = ROUNDS
+) -> list[str]:
+    """How a run went, a few words each, and where to read on.
+
+    Args:
+        n_rounds: Of the run so far.
+        n_failed: Those without a reading.
+        stopped: What ended it before its last round.
+        counting: How rounds are numbered.
+    """
+    said = [f"{counting.name}s: {n_rounds}, failed: {n_failed}"]
+    if stopped is not None:
+        said.append(f"ended before its last {counting.name} by {stopped}")
+    return [*said, "why: print(result.guarantee)"]
+
+
+def trials(n: int, *, has_why: bool = True) -> list[str]:
+    """The same of a study on the command line, and where to read on if there is more."""
+    return [f"complete trials: {n}", *(["why: --why"] if has_why else [])]
 
 
 def _joined(parts: Sequence[str]) -> str:

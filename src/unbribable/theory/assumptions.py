@@ -1,17 +1,17 @@
 """What every guarantee of the library rests on."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from unbribable.model import checks
 from unbribable.model.kernels import Kernel
+from unbribable.model.spoken import Spoken
 
 
 @dataclass(frozen=True)
-class Assumptions:
-    """What the guarantees rest on, fixed before the data."""
+class Assumptions(Spoken):
+    """What the guarantees rest on, fixed before the data. It prints as sentences to check."""
 
     kernel: Kernel
     """The kernel whose RKHS contains f."""
@@ -69,30 +69,3 @@ class Assumptions:
         """JSON-able."""
         c_max = "inf" if math.isinf(self.c_max) else self.c_max
         return {**vars(self), "kernel": repr(self.kernel), "c_max": c_max}
-
-    def in_words(self, *, is_fitted: bool = False, names: Sequence[str] = ()) -> str:
-        """Sentences that a user can check against the problem.
-
-        Args:
-            names: What the coordinates are called, if they have names.
-            is_fitted: Whether some assumptions were chosen by looking at the readings they are about.
-        """
-        cap = "is not capped" if math.isinf(self.c_max) else f"is at most {self.c_max:g}"
-        words = (
-            f"f lies in the RKHS of {self.kernel.in_words(names)} with norm at most B={self.B:g}, "
-            f"and |f| is at most B0={self.B0:g}. The noise of a reading, given all before it, is "
-            f"sub-Gaussian with scale {self.noise_std:g}. A single lie {cap}. "
-        )
-        if is_fitted:
-            return words + (
-                f"lam={self.lam:g}. No reading is kept or dropped because of its value. Had all this "
-                "been known before the data, what is claimed would fail with probability at most "
-                f"delta={self.delta:g}. Some of it was fitted to the very readings it judges, and no "
-                "bound on the failures is proven then. They were measured (the documentation's page "
-                "on results): a share of the runs on the functions there, not a probability for yours."
-            )
-        return words + (
-            f"Kernel, lam={self.lam:g} and B were fixed before the data, and no reading is kept or "
-            "dropped because of its value. "
-            f"Under these, what is claimed fails with probability at most delta={self.delta:g}."
-        )

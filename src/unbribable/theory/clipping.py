@@ -59,19 +59,3 @@ class FewLies:
     def C(self) -> float:
         """The total corruption that this comes to."""
         return self.cap * self.n_lies
-
-    @property
-    def words(self) -> str:
-        """Who is allowed for, as the middle of a sentence; {cap} stands for the cap."""
-        size = "any amount" if self.is_clipped else "at most {cap} each (c_max)"
-        return (
-            f"against any adversary, weak or strong, who corrupts at most {self.n_lies} of the first "
-            f"{self.n_readings} readings by {size}"
-        )
-
-    @property
-    def supposed(self) -> str:
-        """The same as a short clause without "if"."""
-        are = "is a lie" if self.n_lies == 1 else "are lies"
-        size = "" if self.is_clipped else ", none above {cap} (c_max)"
-        return f"at most {self.n_lies} of the first {self.n_readings} readings {are}{size}"

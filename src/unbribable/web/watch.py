@@ -21,6 +21,7 @@ from unbribable.practice.figures.worst_case import worst_case
 from unbribable.practice.result import Result
 from unbribable.say.counting import Counting
 from unbribable.say.reasons import evidence
+from unbribable.say.recommendation import is_needed_said, needs
 from unbribable.say.worst_case import WHAT, holds, short_of
 from unbribable.web.source import Source
 
@@ -174,8 +175,8 @@ def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
             "is_guaranteed": best.probability is not None,
             "regret_bound": best.regret_bound,
             "guarantee": best.guarantee,
-            "needs": best.needs(),
-            "price": None if price is None else price.words,
+            "needs": needs(best),
+            "price": None if price is None else str(price),
             "assumptions": result.assumptions,
         },
         "naive": {
@@ -214,7 +215,7 @@ def _worst_case(best: Recommendation, n_flagged: int) -> dict[str, Any]:
         "allowed": shown.n_allowed,
         "flagged": shown.n_flagged,
         "limits": shown.limits,
-        "worse": best.clearly_worse if best.needs() else None,
+        "worse": best.clearly_worse if is_needed_said(best) else None,
         "short_of": short_of(best),
         "words": f"{WHAT} {holds(best)}",
     }

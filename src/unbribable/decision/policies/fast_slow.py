@@ -7,11 +7,11 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
-from unbribable.decision.conditions import Blind, Condition, Open, under
+from unbribable.decision.conditions import Blind, Condition, Detected, Note, settled
+from unbribable.decision.guarantee import Guarantee, threat_of
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -28,6 +28,7 @@ class FastSlow(Policy):
     """
 
     holds_all = "all"
+    knows = "C or 0"
 
     def __init__(
         self,
@@ -104,8 +105,7 @@ class FastSlow(Policy):
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")
-        delta, budget = self.budgets["all"].delta, "with total corruption at most {C}"
-        words = f"against a weak adversary (who does not see the draw) {budget}"
+        delta = self.budgets["all"].delta
         if C is not None:
             C = checks.real("C", C, at_least=0.0)
             if threat == "strong" or self._trusted < C:
@@ -113,27 +113,18 @@ class FastSlow(Policy):
                     f"C must be left out, it is {self._C} by construction, or be at most "
                     f"trust={self._trusted:g} with threat='weak', got C={C}"
                 )
-            return Guarantee(threat, ("fast", "slow", "all"), 1.0 - 4.0 * delta, words, self._trusted)
+            return Guarantee(threat, ("fast", "slow", "all"), 1.0 - 4.0 * delta, self._trusted)
         if threat == "strong":
-            return Guarantee(threat, ("all",), 1.0 - delta, f"against any adversary {budget}", self._C)
-        return Guarantee(threat, ("slow", "all"), 1.0 - 3.0 * delta, words, self._C)
+            return Guarantee(threat, ("all",), 1.0 - delta, self._C)
+        return Guarantee(threat, ("slow", "all"), 1.0 - 3.0 * delta, self._C)
 
-    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[Note]:
         if self.detected is None:
             return []
-        more, without = "Corruption", "Without corruption"
-        if self._trusted > 0.0:
-            more = f"A corruption of more than {self._trusted:g}"
-            without = f"With a corruption of at most {self._trusted:g}"
-        if conditions is None:
-            chance = "Nothing is proven by that."
-        else:
-            blind = [Blind()] if self._trusted > 0.0 else []  # a strong liar could send slow all of it
-            settled = [each for each in conditions if not isinstance(each, Open)]
-            chance = under(f"{without} this happens with probability at most delta.", [*blind, *settled])
-        return [
-            f"{more} detected in round {self.detected}; since then Algorithm 1 on all readings. {chance}"
-        ]
+        if conditions is not None:
+            blind = (Blind(),) if self._trusted > 0.0 else ()  # a strong liar could send slow all of it
+            conditions = (*blind, *settled(conditions))
+        return [Detected(self.detected, self._trusted, self.assumptions.delta, conditions)]
 
 
 class FastSlowGPUCB(Algorithm):

@@ -5,10 +5,10 @@ from typing import Unpack
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
+from unbribable.decision.guarantee import Guarantee, threat_of
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -59,13 +59,11 @@ class OneInstance(Policy):
             threat = checks.choice("threat", "none" if threat is None else threat, ("none",))
             if C is not None:
                 raise ValueError(f"C must be left out, GP-UCB tolerates no corruption, got C={C}")
-            return Guarantee(threat, ("main",), probability, "if no reading was corrupted")
+            return Guarantee(threat, ("main",), probability)
         threat = threat_of(threat, "strong")
         if C is not None:
             raise ValueError(f"C must be left out, it is {self._C} by construction, got C={C}")
-        words = "against any adversary, weak or strong, with total corruption at most {C}"
-        words = words if self._lies is None else self._lies.words
-        return Guarantee(threat, ("main",), probability, words, self._C, lies=self._lies)
+        return Guarantee(threat, ("main",), probability, self._C, lies=self._lies)
 
 
 class GPUCB(Algorithm):

@@ -10,13 +10,14 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
-from unbribable.decision.conditions import Condition, under
+from unbribable.decision.conditions import Condition, Consistent, Note
+from unbribable.decision.guarantee import Guarantee, threat_of
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import AtLevel, Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Reading
-from unbribable.decision.recommend import Guarantee, Level, ValidBounds, threat_of
+from unbribable.decision.recommend import Level, ValidBounds
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -38,6 +39,7 @@ class Ladder(Policy):
 
     draws = (("main", 1.0),)
     holds_all = "main"
+    knows = "that there are lies"
 
     def __init__(self, assumptions: Assumptions, options: Options, unit: float | None) -> None:
         super().__init__(assumptions, options)
@@ -118,7 +120,7 @@ class Ladder(Policy):
         for number in range(len(self.begun) + 1, reading.level + 1):
             C = ladder_budget(self.unit, number)
             self._main.begin_level(C)
-            self.begun += (AtLevel(self._main, f"level-{number}", C, number - 1),)
+            self.begun += (AtLevel(self._main, _label(number), C, number - 1),)
         return reading
 
     def after(self, labels: Sequence[str], t: int) -> None:
@@ -148,14 +150,14 @@ class Ladder(Policy):
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "strong")
-        words = "against any adversary, weak or strong, with total corruption at most {C}"
+        is_guess = C is None
         if C is None:
             number = self._lowest_consistent()
-            words += " (the lowest level that the readings are consistent with: a heuristic choice)"
         else:
             number = self._covering(checks.real("C", C, at_least=0.0))
         C = max(C or 0.0, ladder_budget(self.unit, number))
-        return Guarantee(threat, (f"level-{number}",), 1.0 - self.assumptions.delta, words, C)
+        probability = 1.0 - self.assumptions.delta
+        return Guarantee(threat, (_label(number),), probability, C, is_guess=is_guess)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
         """Those of the level in question and of all above it, which cover no less."""
@@ -172,25 +174,17 @@ class Ladder(Policy):
             levels.append(Level(ladder_budget(self.unit, number), value, "strong"))
         return tuple(levels)
 
-    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[Note]:
         number = self._lowest_consistent()
-        words = f"The readings are consistent with a corruption of {ladder_budget(self.unit, number):g}"
-        if number == 1:
-            return [f"{words}, the lowest level."]
-        if conditions is None:
-            return [f"{words}, but nothing is proven of it."]
-        below = ladder_budget(self.unit, number - 1)
-        more = (
-            f"{words}, and not of {below:g}: there is more than that, with probability at least "
-            f"{1.0 - self.assumptions.delta:g}."
-        )
-        return [under(more, conditions)]
+        below = None if number == 1 else ladder_budget(self.unit, number - 1)
+        held = None if conditions is None else tuple(conditions)
+        return [Consistent(ladder_budget(self.unit, number), below, self.assumptions.delta, held)]
 
     def _level(self, number: int) -> AtLevel:
         """That level; one that has not begun as if it began now."""
         if number <= len(self.begun):
             return self.begun[number - 1]
-        return AtLevel(self._main, f"level-{number}", ladder_budget(self.unit, number), None)
+        return AtLevel(self._main, _label(number), ladder_budget(self.unit, number), None)
 
     def _covering(self, C: float) -> int:
         """The lowest level that covers C, and what c_max leaves of it in so many readings."""
@@ -267,5 +261,9 @@ class LadderGPUCB(Algorithm):
         return self.policy.maximisers_now()
 
 
+def _label(number: int) -> str:
+    return f"level-{number}"
+
+
 def _number(label: str) -> int:
-    return int(label.removeprefix("level-"))
+    return int(label.split("-")[1])

@@ -8,13 +8,14 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
-from unbribable.decision.conditions import Condition
+from unbribable.decision.conditions import Condition, Note, PastHorizon
+from unbribable.decision.guarantee import Guarantee, threat_of
 from unbribable.decision.instance import Instance, crossed
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policies.gp_ucb import OneInstance
 from unbribable.decision.policy import Policy
-from unbribable.decision.recommend import Guarantee, Level, ValidBounds, threat_of
+from unbribable.decision.recommend import Level, ValidBounds
 from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -56,6 +57,7 @@ class Layers(Policy):
         self.parameters = {**told, "alpha": alpha, "with_all": with_all}
         self.safe_up_to = self._totals[-1]
         self.holds_all = "all" if with_all else None
+        self.knows = "that there are lies" if C is None else "C"
         self._T, self._alpha, self._with_all = T, alpha, with_all
         self._levels = {label: k for k, (label, _) in enumerate(self.draws)}
 
@@ -198,11 +200,10 @@ class Layers(Policy):
         probability = 1.0 - self.assumptions.delta / 2.0
         if threat == "strong":
             return self._trust_against_strong(C, probability)
-        n_layers, chosen = len(self._layers), ""
+        n_layers, is_guess = len(self._layers), C is None
         if C is None:
             agreeing = [k for k in range(n_layers) if not self._bounds(k).is_refuted]
             level = agreeing[0] if agreeing else n_layers - 1
-            chosen = " (the lowest level whose bounds agree: a heuristic choice)"
         else:
             C = checks.real("C", C, at_least=0.0)
             if self._totals[-1] < C:
@@ -212,12 +213,8 @@ class Layers(Policy):
                 hint = "; a larger T gives more layers" if self._T else ""
                 raise ValueError(f"C must be at most {most}, got C={C:g}{hint}")
             level = next(k for k, total in enumerate(self._totals) if total >= C)
-        words = (
-            "against a weak adversary (who does not see the draw) with total corruption at most "
-            f"{{C}}{chosen}"
-        )
         labels = tuple(each.label for each in self._from(level))
-        return Guarantee(threat, labels, probability, words, self._totals[level])
+        return Guarantee(threat, labels, probability, self._totals[level], is_guess=is_guess)
 
     def _trust_against_strong(self, C: float | None, probability: float) -> Guarantee:
         if C is None:
@@ -230,8 +227,7 @@ class Layers(Policy):
                 f"C must be at most {largest:.4g}, the largest budget of a layer, for "
                 f"threat='strong', got C={C:g}; RobustGPUCB is made for that"
             )
-        words = "against any adversary with total corruption at most {C}"
-        return Guarantee("strong", labels, probability, words, C)
+        return Guarantee("strong", labels, probability, C)
 
     def _against_strong(self, C: float) -> tuple[Believer, ...]:
         """Whose budget, of all lies there are, covers C; of "all" the lowest level that does."""
@@ -263,10 +259,8 @@ class Layers(Policy):
             levels.append(Level(C, value, "strong" if is_strong else "weak"))
         return tuple(levels)
 
-    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[str]:
-        if self._T is None or t <= self._T:
-            return []
-        return [f"Past the horizon T={self._T}: intervals hold, the regret theorem not."]
+    def notes(self, t: int, conditions: Sequence[Condition] | None) -> list[Note]:
+        return [] if self._T is None or t <= self._T else [PastHorizon(self._T)]
 
 
 class LayeredGPUCB(Algorithm):

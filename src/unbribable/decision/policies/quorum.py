@@ -10,13 +10,13 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.choice import Choice
+from unbribable.decision.guarantee import Guarantee, threat_of
 from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.counted import Counted, CountedLies, kth_smallest
-from unbribable.decision.recommend import Guarantee, threat_of
 from unbribable.decision.rule import Landscape, Play, Rule
 from unbribable.model import checks
 from unbribable.model.belief import BeliefAt, Slope
@@ -165,7 +165,7 @@ class Quorum(Policy):
             raise ValueError(f"C must be left out, lies are counted here, got C={C}")
         probability = 1.0 - self.assumptions.delta
         lies = CountedLies(self.n_lies)
-        return Guarantee(threat, ("quorum",), probability, lies.words, math.inf, lies=lies)
+        return Guarantee(threat, ("quorum",), probability, math.inf, lies=lies)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
         """No: what is taken down is the bound of one hand, which lies may have spoilt."""

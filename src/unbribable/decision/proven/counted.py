@@ -45,20 +45,11 @@ GAIN = 1e-3
 
 @dataclass(frozen=True)
 class CountedLies:
-    """At most n_lies of all readings are lies, of any size."""
+    """At most n_lies readings are lies, of any size."""
 
     n_lies: int
-
-    @property
-    def words(self) -> str:
-        """Who is allowed for, as the middle of a sentence."""
-        which = "1 reading" if self.n_lies == 1 else f"{self.n_lies} readings"
-        return f"against any adversary, weak or strong, who corrupts at most {which} by any amount"
-
-    @property
-    def supposed(self) -> str:
-        """The same as a short clause without "if"."""
-        return f"at most {self.n_lies} of the readings {'is a lie' if self.n_lies == 1 else 'are lies'}"
+    n_readings: int | None = None
+    """Of the first so many; None: of all, however many there are."""
 
 
 class Counted:

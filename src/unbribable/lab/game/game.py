@@ -131,7 +131,7 @@ class Seat:
         """Everything the page shows of it."""
         player, f = self.player, self.world.objective.f
         guarantee, valid = trusted(player, self.threat)
-        bounds = claim(valid, guarantee)[0]
+        bounds = claim(valid, guarantee)
         best = certified(player, threat=self.threat)
         mu = player.instances[player.policy.holds_all or "main"].mu
         return {
@@ -171,7 +171,7 @@ class Seat:
             "spent": round(self.world.ledger.spent, 5),
             "price": None if price.value is None else min(price.value, 1e9),
             "probability": price.probability,
-            "price_words": price.words,
+            "price_words": str(price),
         }
 
 
@@ -211,7 +211,7 @@ class Table:
             "eps": EPS,
             "heads": HEADS,
             "c_max": self.seats[0].world.c_max,
-            "assumptions": a.in_words(),
+            "assumptions": str(a),
             "X": _rounded(self.objective.X[:, 0]),
             "f": _rounded(self.objective.f),
             "x_best": float(self.objective.X[self.objective.best, 0]),

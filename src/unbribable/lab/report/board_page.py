@@ -9,14 +9,15 @@ import numpy as np
 
 from unbribable.drawing import BLUE, GREEN, ORANGE, PURPLE, RED, require_matplotlib, save
 from unbribable.lab.report import numbers, price
-from unbribable.lab.report.leaderboard import CLASSES, NO_PROMISE, Board, Row, boards, slope
+from unbribable.lab.report.leaderboard import NO_PROMISE, Board, Row, boards, slope
 from unbribable.lab.report.outcomes import Setting
 from unbribable.lab.report.table import Column, Table, in_markdown
+from unbribable.lab.runs.record import OF_LIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = dict(zip(CLASSES, (BLUE, GREEN, PURPLE, ORANGE, RED), strict=True))
+COLOURS = dict(zip(OF_LIES, (BLUE, GREEN, PURPLE, ORANGE, RED), strict=True))
 
 _HEAD = """# Leaderboard: tables
 
@@ -142,7 +143,7 @@ def _regrets(board: Board) -> str:
     """The table of regrets in Markdown."""
     heads = ["told", "player", *(setting.title for setting in board.settings)]
     lines = [heads, ["---", "---", *["---:"] * len(board.settings)]]
-    best = {(s, knows): board.best(s, knows) for s in board.settings for knows in CLASSES}
+    best = {(s, knows): board.best(s, knows) for s in board.settings for knows in OF_LIES}
     for row in board.rows:
         cells = [_cell(row, s, row in best[s, row.knows]) for s in board.settings]
         lines.append([row.knows, in_markdown(row.label), *cells])

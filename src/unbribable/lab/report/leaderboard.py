@@ -10,21 +10,19 @@ import numpy as np
 
 from unbribable.lab.report import numbers
 from unbribable.lab.report.outcomes import Cell, Collection, Outcome, Setting, load
+from unbribable.lab.runs.record import OF_LIES
 from unbribable.lab.runs.sweep import failures
 
-OURS = (
-    "RobustGPUCB", "FastSlowGPUCB", "LayeredGPUCB", "LadderGPUCB", "QuorumGPUCB", "ClippedGPUCB",
-    "CWGPUCB", "StudyPlayer",
-)  # fmt: skip
-"""Classes whose losses are named first."""
-RECIPES = ("EC-GP-UCB", "RGP-UCB")
-"""How the labels of others' methods begin that are settings of these classes."""
-CLASSES = ("C", "C or 0", "that there are lies", "the number of lies", "nothing")
-"""What a player is told about the lies: one block of rows each."""
 NO_PROMISE = "none"
 MIN_SEEDS = 3
 """Two seeds agree by chance too often to call anything a difference."""
-_WITHOUT_C = ("LayeredGPUCB", "LadderGPUCB")
+PROMISES = {
+    None: NO_PROMISE,
+    "strong": "against any adversary",
+    "weak": "against weak adversaries",
+    "none": "only if nobody lies",
+}
+"""What is said of a promise, by the threat against which it holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,7 @@ class Row:
 
     @property
     def is_ours(self) -> bool:
-        return self.kind in OURS and not self.label.startswith(RECIPES)
+        return self.any.is_ours
 
     @property
     def any(self) -> Outcome:
@@ -45,24 +43,13 @@ class Row:
 
     @property
     def knows(self) -> str:
-        """What it was told about the lies: one of `CLASSES`."""
-        told = self.any.told
-        if told.get("n_lies"):
-            return "the number of lies"
-        if self.kind == "FastSlowGPUCB":
-            return "C or 0"
-        if told.get("Cbar") or (self.kind in _WITHOUT_C and not told.get("C")):
-            return "that there are lies"
-        return "C" if told.get("C") else "nothing"
+        """What it was told about the lies: one of `OF_LIES`."""
+        return self.any.knows
 
     @property
     def promise(self) -> str:
         """When its bounds are claimed to hold."""
-        told = self.any.told
-        if str(told.get("guarantee", "No guarantee")).startswith("No guarantee"):
-            return NO_PROMISE
-        words = {"weak": "against weak adversaries", "none": "only if nobody lies"}
-        return words.get(str(told.get("threat")), "against any adversary")
+        return PROMISES[self.any.threat]
 
     @cached_property
     def coverages(self) -> list[numbers.Coverage]:
@@ -200,7 +187,7 @@ def boards_of(
             if cell.setting in settings:
                 by_label.setdefault((cell.algorithm, cell.kind), {})[cell.setting] = games
         rows = [Row(label, kind, cells) for (label, kind), cells in by_label.items()]
-        rows.sort(key=lambda row: CLASSES.index(row.knows))
+        rows.sort(key=lambda row: OF_LIES.index(row.knows))
         found.append(Board(f"{name}: {objective}, T = {T}", settings, rows, dict(not_run or {})))
     return found
 

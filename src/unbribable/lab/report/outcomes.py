@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbribable.lab.runs.record import Record
+from unbribable.lab.runs.record import OF_LIES, Record
 from unbribable.model import checks
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ _KINDS = ("GPUCB", "RobustGPUCB", "FastSlowGPUCB", "LadderGPUCB", "LayeredGPUCB"
 """Stand first, in this order."""
 
 
-TOLD = ("C", "Cbar", "n_lies", "T", "kernel", "B", "B0", "noise_std", "c_max", "threat", "guarantee")
+TOLD = ("C", "Cbar", "n_lies", "T", "kernel", "B", "B0", "noise_std", "c_max")
 """What an outcome keeps of what a record says about its player."""
 
 
@@ -118,7 +118,13 @@ class Outcome:
     best_reading: float
     """Simple regret of the point with the largest reading."""
     told: Mapping[str, Any]
-    """What the player was told, and its guarantee in words."""
+    """What the player was told."""
+    knows: str
+    """What of the lies: one of `OF_LIES`."""
+    threat: str | None
+    """Against whom its bounds are promised: "none", "weak" or "strong"; None if they are not."""
+    is_ours: bool
+    """Whether it is a method of ours, not one that ours are compared with."""
 
 
 class Skipped(NamedTuple):
@@ -297,6 +303,9 @@ def reduced(record: Record, file: Path | None = None) -> Outcome:
         delta=_number("delta", meta["algorithm"].get("delta")),
         best_reading=record.simple_regret_of_best_reading,
         told={key: value for key, value in meta["algorithm"].items() if key in TOLD},
+        knows=checks.choice("knows", _said(meta, "knows"), OF_LIES),
+        threat=_threat(meta),
+        is_ours=bool(_said(meta, "is_ours")) and "by" not in meta.get("run", {}),
     )
 
 
@@ -305,12 +314,29 @@ def thinned(T: int) -> Ints:
     return np.unique(np.linspace(1, T, min(T, N_POINTS)).round().astype(np.int64))
 
 
+def _threat(meta: Mapping[str, Any]) -> str | None:
+    """Against whom something is promised; None if nothing is."""
+    promise = _said(meta["algorithm"], "guarantee")
+    if promise is None:
+        return None
+    if not isinstance(promise, Mapping):
+        raise ValueError(_OLD.format("what a player promises as data"))
+    threat = checks.choice("threat", promise["threat"], ("none", "weak", "strong"))
+    return threat if promise["void"] is None else None
+
+
+def _said(meta: Mapping[str, Any], name: str) -> Any:
+    if name not in meta:
+        raise ValueError(_OLD.format(f"{name!r}"))
+    return meta[name]
+
+
+_OLD = "a record must say {}, this one is of an earlier release: call sweep again, to play its run again"
+
+
 def _truths(meta: Mapping[str, Any], name: str, labels: tuple[str, ...]) -> dict[str, bool]:
     if name not in meta:
-        raise ValueError(
-            f"a record must say which bounds were {name}, this one is of an earlier release: call "
-            "sweep again, which plays its run again"
-        )
+        raise ValueError(_OLD.format(f"which bounds were {name}"))
     truths = {label: bool(value) for label, value in meta[name].items()}
     if not set(truths) <= set(labels):
         raise ValueError(f"{name} must have the instances {list(labels)}, got {list(truths)}")

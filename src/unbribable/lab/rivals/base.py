@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from unbribable.decision.draws import Seed
+from unbribable.decision.guarantee import NOTHING, Guarantee
 from unbribable.decision.player import Details, Player
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.recommend import (
-    Guarantee,
     Level,
     Recommendation,
     ValidBounds,
     claim,
+    looked_at,
     recommendation,
 )
 from unbribable.decision.units import MODEL_UNITS
@@ -62,8 +63,12 @@ class Rival(Player):
 
     told: ClassVar[tuple[str, ...]] = ALL
     """The assumptions it makes use of."""
-    no_promise: str = "No guarantee."
-    """Said where nothing is promised."""
+    no_promise: ClassVar[Guarantee] = NOTHING
+    """Why nothing is promised, where nothing is."""
+    is_ours: ClassVar[bool] = False
+    """Whether the method is ours, not one that ours are compared with."""
+    knows: str | None = None
+    """What it was told of the lies, where `parameters` do not say so: see `Details`."""
     learns_uninvited: ClassVar[bool] = True
     """Whether it has a use for readings of points that it did not choose."""
 
@@ -203,12 +208,14 @@ class Rival(Player):
 
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is promised."""
-        return self._claim()[0]
+        promise = self._promise()
+        return None if promise is None else claim(self._held, promise)
 
     @property
-    def guarantee(self) -> str:
-        """What `bounds` promise, or that they promise nothing, in words."""
-        return self._claim()[1]
+    def guarantee(self) -> Guarantee:
+        """What `bounds` promise, or why they promise nothing."""
+        promise = self._promise()
+        return self.no_promise if promise is None else looked_at(promise, self._held)
 
     @property
     def knowledge(self) -> dict[str, Any]:
@@ -219,7 +226,9 @@ class Rival(Player):
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
         seed = None if self.seed is None else self.seed.to_plain()
-        return Details(seed=seed, tolerance=self.assumptions.tolerance)
+        return Details(
+            seed=seed, tolerance=self.assumptions.tolerance, knows=self.knows, is_ours=self.is_ours
+        )
 
     # --- inside --------------------------------------------------------------------------------
 
@@ -239,14 +248,10 @@ class Rival(Player):
         """Tighten the bounds by others that hold on the same event."""
         self._lower, self._upper = np.maximum(self._lower, lower), np.minimum(self._upper, upper)
 
-    def _claim(self) -> tuple[Bounds | None, str]:
-        promise = self._promise()
-        return (None, self.no_promise) if promise is None else claim(self._held, promise)
-
     def _recommended(self, i: int, promise: Guarantee | None, held: ValidBounds) -> Recommendation:
         """Candidate i with what these bounds certify of it."""
         if promise is None:
-            return Recommendation(x=self.X[i], index=i, rule="mean", guarantee=self.no_promise)
+            return Recommendation(x=self.X[i], index=i, rule="mean", promise=self.no_promise)
         return recommendation(
             self.candidates, held, promise, i, "own", self._levels(i), 0.0, MODEL_UNITS
         )

@@ -4,6 +4,8 @@ import math
 from dataclasses import replace
 from typing import Any, Unpack
 
+from unbribable.decision.conditions import TooMany
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.options import OptionWords
 from unbribable.decision.player import Details, Player
 from unbribable.decision.policies.gp_ucb import RobustGPUCB
@@ -85,18 +87,19 @@ class ClippedGPUCB(Player):
     def recommend(self) -> Recommendation:
         """The point with the largest lower bound, with its certificate."""
         best = self._robust.recommend()
-        if not self._over:
+        if not self._is_over:
             return best
-        return replace(best, regret_bound=None, probability=None, guarantee=self._over)
+        return replace(best, regret_bound=None, probability=None, promise=self.guarantee)
 
     def bounds(self) -> Bounds | None:
         """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
-        return None if self._over else self._robust.bounds()
+        return None if self._is_over else self._robust.bounds()
 
     @property
-    def guarantee(self) -> str:
-        """What `bounds` promise, or why they promise nothing, in words."""
-        return self._over or self._robust.guarantee
+    def guarantee(self) -> Guarantee:
+        """What `bounds` promise, or why they promise nothing."""
+        promise = self._robust.guarantee
+        return replace(promise, void=TooMany(self.T, self._n_told)) if self._is_over else promise
 
     @property
     def knowledge(self) -> dict[str, Any]:
@@ -107,11 +110,9 @@ class ClippedGPUCB(Player):
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
-        return Details(refuted=self._robust.refuted, tolerance=self.assumptions.tolerance)
+        return Details(refuted=self._robust.refuted, tolerance=self.assumptions.tolerance, is_ours=True)
 
     @property
-    def _over(self) -> str:
-        """Why nothing is guaranteed beyond T readings; empty before."""
-        if self._n_told <= self.T:
-            return ""
-        return f"No guarantee: it was for T={self.T} readings, and {self._n_told} were told."
+    def _is_over(self) -> bool:
+        """Whether it was told more than T readings, beyond which nothing is guaranteed."""
+        return self._n_told > self.T

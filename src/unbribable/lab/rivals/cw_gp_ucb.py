@@ -2,7 +2,6 @@
 
 import math
 from bisect import insort
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,11 @@ import numpy as np
 from unbribable.decision.ahead import NOTHING, Ahead
 from unbribable.decision.best import best
 from unbribable.decision.conditions import InOrder
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Query
-from unbribable.decision.recommend import Guarantee, Level, Recommendation, ValidBounds
+from unbribable.decision.recommend import Level, Recommendation, ValidBounds
 from unbribable.lab.rivals.base import Rival
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
@@ -24,15 +24,6 @@ from unbribable.theory.widths import radius
 
 LEVELS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of C for which a recommendation states its certificate, too."""
-
-
-@dataclass(frozen=True)
-class StrongLevel(Level):
-    """A certificate that holds if the corruption is at most C, whatever the adversary sees."""
-
-    @property
-    def _premises(self) -> str:
-        return f"C <= {self.C:g} and no single lie exceeds c_max, the adversary weak or strong"
 
 
 class CWGPUCB(Rival):
@@ -84,6 +75,8 @@ class CWGPUCB(Rival):
         weights: w of every reading, in the order of telling.
     """
 
+    is_ours = True
+
     def __init__(
         self,
         domain: Grid,
@@ -105,6 +98,7 @@ class CWGPUCB(Rival):
         self._delta = assumptions.delta / (2.0 if noise == "tight" else 1.0)
         self.T = None if T is None else checks.integer("T", T, at_least=1)
         self.Cbar = Cbar
+        self.knows = None if Cbar is None else "that there are lies"
         self.C = self._stand_in(Cbar) if isinstance(Cbar, str) else self._number(C, Cbar)
         self.weights: list[float] = []
         self._u: list[float] = []  # ascending
@@ -216,12 +210,9 @@ class CWGPUCB(Rival):
         return self._promise_for(self.C)
 
     def _promise_for(self, C: float) -> Guarantee:
-        words = "against any adversary, weak or strong, with total corruption at most {C}"
         order = () if self.is_in_order else (InOrder(),)
         known = self.assumptions
-        return Guarantee(
-            "strong", ("main",), 1.0 - known.delta, words, C, cap=known.c_max, conditions=order
-        )
+        return Guarantee("strong", ("main",), 1.0 - known.delta, C, known.c_max, conditions=order)
 
     def _held_for(self, C: float) -> ValidBounds:
         """Bounds that hold if the corruption is at most C, from the readings held now.
@@ -242,7 +233,7 @@ class CWGPUCB(Rival):
         found = []
         for C in [self.C * multiple for multiple in LEVELS] if self.C > 0.0 else []:
             held = self._held_for(C)
-            found.append(StrongLevel(C, None if held.is_refuted else held.simple_regret(i)))
+            found.append(Level(C, None if held.is_refuted else held.simple_regret(i), "strong"))
         return tuple(found)
 
     @staticmethod

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from unbribable.decision.conditions import InOrder
+from unbribable.decision.conditions import Condition, InOrder, NoiseBlind, NotProved, TooMany
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.proposal import Query
-from unbribable.decision.recommend import Guarantee
+from unbribable.decision.proven.counted import CountedLies
 from unbribable.lab.rivals.base import Belief, UpperBoundRival
 from unbribable.lab.rivals.practice import practical_beta
 from unbribable.model import checks
@@ -76,6 +77,8 @@ class RCGPUCB(UpperBoundRival):
             pays for every choice of n_lies rounds among T.
     """
 
+    no_promise = Guarantee(void=NotProved())
+
     def __init__(
         self,
         domain: Grid,
@@ -103,7 +106,6 @@ class RCGPUCB(UpperBoundRival):
         tail = math.sqrt(lam) if tail is None else tail
         self.tail = checks.real("tail", tail, above=0.0, may_be_inf=True)
         self.plateau = self._checked_plateau(plateau)
-        self.no_promise = "No guarantee: the authors' width is not proved."
         is_ours = self.width == "ours"
         self._words = {"tracks_noise_var": is_ours, "is_careful": is_ours}
         self._posterior = self._new_posterior()
@@ -250,19 +252,21 @@ class RCGPUCB(UpperBoundRival):
     def _promise(self) -> Guarantee | None:
         if self.width != "ours":
             return None
-        words = (
-            f"against any adversary, weak or strong, that lies in at most {self.n_lies} of {self.T} "
-            "rounds, by any amount"
-        )
-        if not self.sees_noise:
-            words += ", and does not choose them by their noise"
         assert self.T is not None
-        n, void = len(self.readings), None
-        if n > self.T:
-            void = f"No guarantee: it was made for T={self.T} readings, and there are {n}."
-        order = () if self.is_in_order else (InOrder(),)
-        probability = 1.0 - self.assumptions.delta
-        return Guarantee("strong", ("main",), probability, words, void=void, conditions=order)
+        n, conditions = len(self.readings), list[Condition]()
+        if not self.sees_noise:
+            conditions.append(NoiseBlind())
+        if not self.is_in_order:
+            conditions.append(InOrder())
+        return Guarantee(
+            "strong",
+            ("main",),
+            1.0 - self.assumptions.delta,
+            math.inf,
+            lies=CountedLies(self.n_lies, self.T),
+            conditions=tuple(conditions),
+            void=TooMany(self.T, n) if n > self.T else None,
+        )
 
 
 def _log_choices(T: int, n_lies: int) -> float:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from unbribable.decision.conditions import NotProved
 from unbribable.decision.draws import Seed
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.player import Details
 from unbribable.decision.proposal import Query
-from unbribable.decision.recommend import Guarantee
 from unbribable.lab.rivals.base import Belief, Rival
 from unbribable.lab.rivals.random_order import random_order_shift
 from unbribable.model import checks
@@ -143,7 +144,7 @@ class RGPPE(Rival):
         plan: The readings of the epoch under way.
     """
 
-    no_promise = "No guarantee: the practical width is not proved."
+    no_promise = Guarantee(void=NotProved())
     learns_uninvited = False  # an epoch's estimate rests on its own design
 
     def __init__(
@@ -309,6 +310,5 @@ class RGPPE(Rival):
     def _promise(self) -> Guarantee | None:
         if "practical" in (self.width, self.noise):
             return None
-        who = "a weak adversary" if self.threat == "weak" else "any adversary, weak or strong,"
-        known, words = self.assumptions, f"against {who} with total corruption at most {{C}}"
-        return Guarantee(self.threat, ("main",), 1.0 - known.delta, words, self.C, cap=known.c_max)
+        known = self.assumptions
+        return Guarantee(self.threat, ("main",), 1.0 - known.delta, self.C, known.c_max)

@@ -26,6 +26,7 @@ class StudyPlayer(Rival):
     """
 
     told = ()
+    is_ours = True
 
     def __init__(
         self, domain: Grid, assumptions: Assumptions, *, T: int | None = None, seed: Any = None

@@ -26,6 +26,8 @@ class AlgorithmSpec:
     assumptions: Plain
     """Those that differ from the spec's."""
     plain: Plain
+    by: str | None = None
+    """Whose recipe it is, where the class is ours and the recipe is not."""
 
     def table(self, budget: float, *, is_counted: bool) -> dict[str, Any]:
         """What the player is built from, where the adversary's budget is this."""
@@ -146,6 +148,7 @@ class Spec:
             "algorithm": algorithm.label,
             "adversary": adversary.label,
             "objective": self.objective_label,
+            **({} if algorithm.by is None else {"by": algorithm.by}),
         }
         folders = self.folders if guests_in(game) else ()
         return Run(key_of(game), labels, game, folders, self.time_limit)

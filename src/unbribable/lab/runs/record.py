@@ -17,6 +17,10 @@ from unbribable.model.checks import Floats
 
 FORMAT = 2
 
+OF_LIES = ("C", "C or 0", "that there are lies", "the number of lies", "nothing")
+"""What a player may be told of the lies."""
+
+
 MAX_BYTES = 2**30
 """A record that claims to be larger, packed or unpacked, is refused before it is loaded."""
 _END = 22

@@ -12,7 +12,7 @@ import numpy as np
 from unbribable.decision.player import Details, Player, check_player, details_of
 from unbribable.decision.proposal import Query
 from unbribable.decision.recommend import Recommendation
-from unbribable.lab.runs.record import FORMAT, Record
+from unbribable.lab.runs.record import FORMAT, OF_LIES, Record
 from unbribable.lab.runs.streams import generator
 from unbribable.lab.world.adversaries import Observation
 from unbribable.lab.world.environment import Environment
@@ -223,6 +223,14 @@ def _knowledge(player: Player) -> dict[str, Any]:
     return plain
 
 
+def _knows(player: Player) -> str:
+    """What the player was told of the lies, by its C or its number of lies."""
+    plain = _knowledge(player)
+    if plain.get("n_lies"):
+        return "the number of lies"
+    return "C" if plain.get("C") else "nothing"
+
+
 def _meta(
     player: Player, environment: Environment, T: int, seed: int, held: _Held, largest: float
 ) -> dict[str, Any]:
@@ -252,6 +260,8 @@ def _meta(
         "c_max": environment.c_max if math.isfinite(environment.c_max) else "inf",
         "spent": environment.ledger.spent,
         "noise_std": environment.noise_std,
+        "knows": checks.choice("knows", details.knows or _knows(player), OF_LIES),
+        "is_ours": details.is_ours,
         "detected": details.detected,
         "refuted": details.refuted,
         "covered": covered,
@@ -267,7 +277,7 @@ def _summary(player: Player, best: Recommendation) -> dict[str, Any]:
         **_knowledge(player),
         "algorithm": type(player).__name__,
         "threat": best.threat,
-        "guarantee": player.guarantee,
+        "guarantee": None if player.guarantee is None else player.guarantee.to_plain(),
         "recommendation": {
             "x": np.asarray(best.x).tolist(),
             "lower": best.lower,

@@ -37,6 +37,7 @@ _OF_ALGORITHMS: Fields = {
     "C": Field(partial(checks.real, at_least=0.0), None),
     "C_factor": Field(partial(checks.real, above=0.0), 1.0),
     "assumptions": Field(_overrides, {}),
+    "by": Field(fields.text, None),
     "knows_C": Field(fields.truth, None),
     "knows_n_lies": Field(fields.truth, None),
 }
@@ -44,7 +45,7 @@ _OF_ALGORITHMS: Fields = {
 
 def _algorithm(path: str, raw: Any) -> AlgorithmSpec:
     plain = kinds.PLAYER.read(path, raw, _OF_ALGORITHMS)
-    label, C, factor, assumptions, *knows = (plain.pop(key) for key in _OF_ALGORITHMS)
+    label, C, factor, assumptions, by, *knows = (plain.pop(key) for key in _OF_ALGORITHMS)
     told = tuple(
         key
         for key, one in zip(("C", "n_lies"), knows, strict=True)
@@ -52,7 +53,7 @@ def _algorithm(path: str, raw: Any) -> AlgorithmSpec:
     )
     if "C" not in told and raw.keys() & {"C", "C_factor"}:
         raise ValueError(f"{path} must not have C or C_factor: {plain['kind']} is told no C, got {raw}")
-    return AlgorithmSpec(label or name_of(plain["kind"]), C, factor, told, assumptions, plain)
+    return AlgorithmSpec(label or name_of(plain["kind"]), C, factor, told, assumptions, plain, by)
 
 
 def _is_told(path: str, kind: str, key: str, knows: bool | None) -> bool:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm, AssumptionsRefuted
-from unbribable.decision.recommend import Guarantee, Recommendation, trusted
+from unbribable.decision.guarantee import Guarantee
+from unbribable.decision.recommend import Recommendation, trusted
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.doubt.hypotheses import Known
 from unbribable.doubt.judge import Judge
@@ -23,6 +24,7 @@ from unbribable.practice.space import Space
 from unbribable.practice.study import Study
 from unbribable.practice.suspects import suspects
 from unbribable.say.reasons import evidence
+from unbribable.say.recommendation import premises
 
 COUNTED = "round t is trial t − 1"
 """For figures of an Optuna study, which counts from 0."""
@@ -206,7 +208,7 @@ def band_label(best: Recommendation) -> str:
 
 def band_note(run: Run) -> str:
     """When the interval holds, for a line below the legend, and how rounds are counted."""
-    holds = "" if run.best.probability is None else f"the interval holds if {run.best.supposed}"
+    holds = "" if run.best.probability is None else f"the interval holds if {premises(run.best)}"
     return "; ".join(words for words in (holds, run.note) if words)
 
 

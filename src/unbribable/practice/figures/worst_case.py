@@ -7,12 +7,12 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.recommend import N_SHOWN, Recommendation
-from unbribable.decision.words import point
 from unbribable.drawing import BLACK, BLUE, PURPLE, styled
 from unbribable.practice.figures.marks import Limits, axes_of_one, finished, mark, window
 from unbribable.practice.figures.run import run_of
 from unbribable.practice.result import Result
 from unbribable.practice.study import Study
+from unbribable.say.words import point
 from unbribable.say.worst_case import WHAT, excluded, holds, short_of
 
 if TYPE_CHECKING:

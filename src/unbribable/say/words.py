@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from unbribable.model.checks import Floats
@@ -42,3 +42,11 @@ def plus_minus(mean: float, sd: float) -> str:
         return f"{mean:.4g} +- {sd:.2g}"
     places = max(0, 1 - math.floor(math.log10(sd)))
     return f"{mean:.{places}f} +- {sd:.{places}f}"
+
+
+def listed(parts: Iterable[str]) -> str:
+    """`one`, `one, and another`, `one, another, and a third`."""
+    words = list(parts)
+    if len(words) > 1:
+        words[-1] = f"and {words[-1]}"
+    return ", ".join(words)

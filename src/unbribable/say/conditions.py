@@ -1,0 +1,73 @@
+"""What a statement supposes besides the assumptions, in clauses and sentences."""
+
+from collections.abc import Sequence
+
+from unbribable.decision.conditions import (
+    Blind,
+    Chosen,
+    Condition,
+    FitIsRight,
+    InOrder,
+    Missing,
+    NoiseBlind,
+    Open,
+)
+
+
+def clauses(conditions: Sequence[Condition]) -> list[str]:
+    """What is supposed, without "if" or "that"; nothing for what does not count yet."""
+    return [words for each in conditions if (words := _clause(each))]
+
+
+def supposition(conditions: Sequence[Condition]) -> str:
+    """The same in one clause; empty if nothing is supposed."""
+    return " and ".join(clauses(conditions))
+
+
+def waits(conditions: Sequence[Condition]) -> str:
+    """A sentence about the readings that do not count yet; or nothing."""
+    late = next((each for each in conditions if isinstance(each, Open)), None)
+    if late is None:
+        return ""
+    told = "The reading" if late.n == 1 else f"The {late.n} readings"
+    if late.is_table_cut:
+        return (
+            f"{told} cannot tighten this yet: a table is among them, and a round before its last "
+            "row is still open. Tell that round's reading, or give it up."
+        )
+    return (
+        f"{told} told after a round that is still open cannot tighten this yet: tell that round's "
+        "reading, or give it up."
+    )
+
+
+def under(sentence: str, conditions: Sequence[Condition]) -> str:
+    """A sentence, given without its full stop, with what it supposes and what does not count yet."""
+    clause = supposition(conditions)
+    said = f"{sentence}, if {clause}." if clause else f"{sentence}."
+    return " ".join(filter(None, [said, waits(conditions)]))
+
+
+def _clause(condition: Condition) -> str:
+    match condition:
+        case FitIsRight():
+            return "the fitted model is right" if condition.fitted else "what is assumed is right"
+        case Blind():
+            return "who lies does not know the draws"
+        case NoiseBlind():
+            return "who lies does not choose the rounds by their noise"
+        case Missing(1):
+            return "the one missing reading is not missing because of its value"
+        case Missing(n):
+            return f"none of the {n} missing readings is missing because of its value"
+        case Chosen(1):
+            return "the one reading of a point you chose was told whatever its value"
+        case Chosen(n):
+            return (
+                f"the {n} readings of points you chose were told whatever their values, in the order in "
+                "which they were read"
+            )
+        case InOrder():
+            return "the order of telling does not depend on the values"
+        case Open():
+            return ""
