@@ -37,7 +37,7 @@ def play(seed: int, n_rounds: int) -> dict[str, float]:
         "lies": len(lies),
         "accused": len(flagged - lies),
         "honest": n_rounds - len(lies),
-        "warned": result.recommendation.caution != "",
+        "warned": result.recommendation.cautions != (),
     }
 
 

@@ -249,7 +249,7 @@ def test_an_audit_that_no_lies_explain_says_what_that_supposes(n_lost: int) -> N
     pytest.importorskip("clarabel")
     assumed = ub.Assumptions(ub.Matern(2.5, 0.5), B=1.0, B0=1.0, noise_std=0.01, lam=0.01, c_max=0.5)
     x, y = [0.0, 0.5, 1.0] + n_lost * [0.2], [0.0, 9.0, 0.0] + n_lost * [math.nan]
-    audit = ub.audit(x, y, [(0.0, 1.0)], assumptions=assumed)
+    audit = ub.audit(x, y, [(0.0, 1.0)], assumptions=assumed, corruption=1.0)
     with pytest.warns(ub.AssumptionsRefuted) as caught:
         words = str(audit.proof)
     assert "points you chose" not in str(caught[0].message)

@@ -33,7 +33,7 @@ def test_the_estimate_of_an_algorithm_is_the_posterior_mean_of_bounds_that_it_tr
     algorithm, f = told(name)
     for i in (algorithm.recommend().index, 3):
         best = algorithm.recommend(x=X[i])
-        assert (best.n_honest, best.caution, best.clearly_worse) == (None, "", None)
+        assert (best.n_honest, best.cautions, best.clearly_worse) == (None, (), None)
         assert abs(best.estimate - f[i]) < 0.3
         read = np.array([each.u for each in algorithm.readings])
         weights = np.linalg.solve(KERNEL(read, read) + 0.02 * np.eye(40), KERNEL(read, X[i : i + 1]))

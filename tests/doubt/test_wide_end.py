@@ -35,7 +35,7 @@ def wide(U: Floats, y: Floats, center: float | None = None, **known: Any) -> Wid
     return wide_end(chains_of(U, y, **known), center)
 
 
-def test_it_is_the_widest_of_all_hypotheses_and_its_norms_are_those_of_their_means() -> None:
+def test_it_is_the_widest_of_all_but_two_hypotheses_and_its_norms_are_those_of_their_means() -> None:
     """Against dense solves, hypothesis by hypothesis."""
     U, y = readings("branin", 24, seed=0)
     y[5] += 500.0
@@ -44,7 +44,7 @@ def test_it_is_the_widest_of_all_hypotheses_and_its_norms_are_those_of_their_mea
     lengthscales, scale2, noise2, mean = chains.parts()
     assert found.scale == pytest.approx(data.unit * math.sqrt(np.median(scale2)))
     assert found.center == pytest.approx(data.origin + data.unit * np.median(mean))
-    assert found.noise_std * found.scale == pytest.approx(data.unit * np.sqrt(noise2.max()))
+    assert found.noise_std * found.scale == pytest.approx(data.unit * np.sqrt(np.sort(noise2)[-3]))
     norms, heights = [], []
     for p in range(len(chains.theta)):
         kept = chains.z[p] == 0.0
@@ -54,9 +54,9 @@ def test_it_is_the_widest_of_all_hypotheses_and_its_norms_are_those_of_their_mea
         norms.append(scale2[p] * math.sqrt(weights @ K @ weights))
         everywhere = scale2[p] * Matern(2.5, tuple(lengthscales[p]))(U, U[kept]) @ weights
         heights.append(np.abs(everywhere).max())
-    short = int(np.argmin(np.log(lengthscales).mean(axis=1)))
+    short = int(np.argsort(np.log(lengthscales).mean(axis=1))[2])
     np.testing.assert_allclose(found.kernel.lengthscale, lengthscales[short])
-    largest = max(float(np.median(heights)), 1.0, math.sqrt(scale2.max()))
+    largest = max(float(np.median(heights)), 1.0, math.sqrt(np.sort(scale2)[-3]))
     scale = found.scale / data.unit
     assert pytest.approx(max(1.0, B0_FACTOR * largest / scale), rel=1e-4) == found.B0
     B = B_FACTOR * max(norms[short], float(np.median(norms))) / scale

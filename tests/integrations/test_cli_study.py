@@ -357,7 +357,7 @@ def test_recommend_says_what_the_guarantee_rests_on():
 def test_a_number_or_a_share_of_lies_reaches_the_guarantee(lies, n_lies):
     create("--lies", lies)
     run(2)
-    assert f"corrupts at most {n_lies} of the first 20 readings" in call("recommend", "laser", "--why")
+    assert f"corrupts at most {n_lies} of the first" in call("recommend", "laser", "--why")
 
 
 @pytest.mark.long

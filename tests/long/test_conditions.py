@@ -100,7 +100,7 @@ def test_where_low_readings_are_withheld_accusations_are_false_and_name_the_cond
                 if algorithm.refuted is not None:
                     break
         said = [str(note) for note in algorithm.notes]
-        said += [level.words for level in algorithm.recommend().levels]
+        said += [str(level) for level in algorithm.recommend().levels]
         accusing = ("refuted", "more than that", "contradicted if", "detected")
         found = [text for text in said if any(word in text for word in accusing)]
         words += found[:1]
@@ -127,7 +127,7 @@ def test_where_low_readings_are_withheld_an_audit_proves_lies_and_names_the_cond
         audit = ub.audit(points, y, [(0.0, 1.0)], assumptions=assumed, corruption=1.0)
         n = audit.result.n_failed
         said = f"none of the {n} missing readings is missing because of its value"
-        for text in (audit.proof.words, audit.price().sentence, unwrapped(str(audit)), audit.to_html()):
+        for text in (str(audit.proof), str(audit.price()), unwrapped(str(audit)), audit.to_html()):
             assert said in text
         n_false += audit.least_corruption > 0.0
     assert is_too_often(n_false, 4, 0.1)
@@ -162,10 +162,10 @@ def test_regret_on_a_box_is_certified_against_the_candidates_and_the_words_say_s
             regret = n * float(np.maximum(slope, 0.0).sum()) - sum(played)
             assert regret <= certificate.value + n * certificate.between_candidates + 1e-9
             beyond += regret > certificate.value
-        assert f"compared with the best of {algorithm.candidates.n} candidates" in certificate.guarantee
-        assert "an estimate" in certificate.guarantee
+        assert f"compared with the best of {algorithm.candidates.n} candidates" in str(certificate)
+        assert "an estimate" in str(certificate)
         said = algorithm.summary()["regret_in_hindsight"]
-        assert said["guarantee"] == certificate.guarantee
+        assert said["guarantee"] == certificate.promise.to_plain()
         assert said["between_candidates"] == certificate.between_candidates > 0.0
     if d == 20 and noise_std == 1e-3:
         assert beyond > 0  # or the comparison with the candidates would not matter

@@ -175,8 +175,10 @@ def test_a_price_defaults_to_the_smallest_share_of_the_range_that_is_established
 def test_a_price_that_is_not_established_says_what_is_open(plane: ub.Result) -> None:
     found = plane.price()
     assert found.value is None
-    assert "50 % of the range read) is open even if nobody lied" in sentence(found)
-    assert f"leave {found.least_eps:.4g} open" in sentence(found)
+    least = plane.recommendation.lies.least
+    only = f"even if only the {least} that must be false are" if least else "even if nobody lied"
+    assert f"50 % of the range read) is open {only}" in sentence(found)
+    assert f"leave {plane.recommendation.lies.better(least):.4g} open" in sentence(found)
 
 
 def test_a_price_supposes_the_fit_where_there_is_one(plane: ub.Result) -> None:

@@ -10,8 +10,9 @@ import pytest
 import unbribable as ub
 from practice.experiments import furnace, write
 from printed import unwrapped
-from unbribable.practice.audit import N_POINTS, SOLVER
+from unbribable.practice.audit import N_POINTS
 from unbribable.practice.audit_page import _lying
+from unbribable.say.audit import SOLVER
 from unbribable.say.price import sentence
 from unbribable.say.proof import of as proven_of
 
@@ -148,7 +149,8 @@ def test_a_stated_total_that_is_too_small_is_said_to_be():
 
 def test_readings_that_no_lies_explain_are_called_a_wrong_model():
     assumed = ub.Assumptions(ub.Matern(2.5, 0.5), B=1.0, B0=1.0, noise_std=0.01, lam=0.01, c_max=0.5)
-    audit = ub.audit([0.0, 0.5, 1.0], [0.0, 9.0, 0.0], [(0.0, 1.0)], assumptions=assumed)
+    words = {"assumptions": assumed, "corruption": 1.0}
+    audit = ub.audit([0.0, 0.5, 1.0], [0.0, 9.0, 0.0], [(0.0, 1.0)], **words)
     with pytest.warns(ub.AssumptionsRefuted):
         text = str(audit)
     assert audit.least_corruption == math.inf
@@ -178,9 +180,10 @@ def test_equal_readings_are_said_to_be_nothing_to_compare():
 def test_many_flags_are_said_to_speak_against_the_model():
     rng = np.random.default_rng(0)
     x = np.linspace(0.0, 1.0, 40)
-    y = np.sin(5.0 * x) + 0.2 * rng.standard_normal(40)
+    y = np.sin(5.0 * x) + 0.01 * rng.standard_normal(40)
+    y[rng.choice(40, 14, replace=False)] = rng.uniform(-3.0, 3.0, 14)
     assumed = ub.Assumptions(ub.Matern(2.5, 0.5), B=3.0, B0=1.5, noise_std=0.01, lam=0.01)
-    audit = ub.audit(x, y, [(0.0, 1.0)], assumptions=assumed)
+    audit = ub.audit(x, y, [(0.0, 1.0)], assumptions=assumed, corruption=60.0)
     assert len(audit.suspects) > 10
     assert "speak against the model rather than against the readings" in audit.notes[0]
 

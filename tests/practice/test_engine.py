@@ -247,7 +247,7 @@ def test_flagged_only_leaves_out_the_rest() -> None:
 
 def test_a_reading_that_was_cut_is_judged_by_what_was_told() -> None:
     """Value and distance from what is expected are those of the raw reading."""
-    engine = made("fitted")
+    engine = Engine(BOX, Plan(N_ROUNDS, corruption=1.0), 3)
     rounds = play(engine)
     units = engine.model().units
     low, high = units.interval(-units.limit, units.limit)

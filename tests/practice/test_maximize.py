@@ -53,10 +53,9 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
     assert f"total corruption at most {3.5 * scale:g}" in run.guarantee
 
     tenth, run = learner()
-    assert type(tenth) is ub.RobustGPUCB
-    assert tenth.assumptions.c_max == tenth.C  # a tenth of 8 is at most one
-    size = "at most 1.2 each (c_max)" if "assumptions" in facts else "any amount"
-    assert f"corrupts at most 1 of the first 8 readings by {size}," in run.guarantee
+    assert type(tenth) is ub.QuorumGPUCB
+    assert tenth.n_lies == 1  # a tenth of 8 is at most one
+    assert f"who corrupts at most {run.recommendation.n_lies} of the first 8 readings" in run.guarantee
 
     ladder, run = learner(corruption="unknown")
     assert type(ladder) is ub.LadderGPUCB

@@ -110,7 +110,7 @@ def test_where_every_number_of_lies_leaves_it_open_it_says_that() -> None:
 
 def test_where_those_that_there_must_be_are_enough_it_says_that() -> None:
     study = ub.Study(BOX, assumptions=ANY_SIZE, lies=1, seed=0)
-    for x, y in ((0.2, 5.0), (0.5, 0.0), (0.9, 0.9)):
+    for x, y in ((0.9, 0.9), (0.9, -0.9), (0.5, 0.2)):
         study.tell([x], y)
     best = study.recommend()
     assert best is not None

@@ -51,7 +51,10 @@ class Algorithm:
         search: Where to look.
         candidates: The points compared: the Grid's, or those a Box has by now.
         instances: The learners by label.
+        is_quiet: Whether it does not warn where the readings refute the assumptions: the host does.
     """
+
+    is_quiet = False
 
     def __init__(self, domain: Grid | Box, policy: Policy, seed: Any = None) -> None:
         search = search_on(domain)
@@ -285,7 +288,8 @@ class Algorithm:
                 ) from error
             raise
         self._learning.changed()
-        if self.refuted is not None and not was_refuted and self.options.beta is None:
+        is_said = self.options.beta is None and not self.is_quiet
+        if self.refuted is not None and not was_refuted and is_said:
             warnings.warn(AssumptionsRefuted(refuted(self)), stacklevel=4)
 
     # --- answers -------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from unbribable.decision.conditions import Condition, NoPromise, Void
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.model import checks
 from unbribable.model.spoken import Spoken
-from unbribable.theory.clipping import FewLies
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Guarantee(Spoken):
     """The lies total at most that."""
     cap: float = math.inf
     """The largest single lie, c_max."""
-    lies: FewLies | CountedLies | None = None
+    lies: CountedLies | None = None
     """The number of lies it allows for, where they are counted."""
     is_guess: bool = False
     """Whether C is the lowest level that the readings are consistent with: a heuristic choice."""
@@ -42,10 +41,7 @@ class Guarantee(Spoken):
 
     def in_units(self, scale: float) -> "Guarantee":
         """The same with the amounts in units in which one of the model's is so much."""
-        lies = self.lies
-        if isinstance(lies, FewLies):
-            lies = replace(lies, L=scale * lies.L, cap=scale * lies.cap)
-        return replace(self, C=scale * self.C, cap=scale * self.cap, lies=lies)
+        return replace(self, C=scale * self.C, cap=scale * self.cap)
 
     def supposing(self, *conditions: Condition) -> "Guarantee":
         """The same if these hold, too."""
@@ -82,7 +78,7 @@ def to_plain(value: Any) -> Any:
     return "inf" if value == math.inf else value
 
 
-_KINDS = {kind.__name__: kind for kind in (FewLies, CountedLies, *get_args(Condition), *get_args(Void))}
+_KINDS = {kind.__name__: kind for kind in (CountedLies, *get_args(Condition), *get_args(Void))}
 
 
 def _from_plain(value: Any) -> Any:

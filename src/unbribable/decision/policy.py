@@ -10,6 +10,7 @@ from unbribable.decision.instance import Instance
 from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Reading
+from unbribable.decision.proven.left_out import own_shares
 from unbribable.decision.recommend import Level
 from unbribable.decision.rule import Play
 from unbribable.model.checks import Bools
@@ -40,6 +41,8 @@ class Policy(ABC):
     """Potential maximisers of each level, (n_levels, n)."""
     holds_all: str | None = None
     """The instance that learns from every reading, if there is one."""
+    counts_lies = False
+    """Whether bounds allow for a number of lies, on one event with what leaving readings out says."""
     safe_up_to: float | None = None
     """Where the corruption is unknown: the largest one that bounds allow for."""
 
@@ -110,10 +113,9 @@ class Policy(ABC):
     def shares_of_lies(self) -> tuple[float, float]:
         """With what probabilities the honest noises may exceed their energy, and one its level.
 
-        Events of their own, beside those that the bounds rest on. The level decides little, so it gets
-        a tenth of delta.
+        Events of their own, beside those that the bounds rest on.
         """
-        return 0.9 * self.assumptions.delta, 0.1 * self.assumptions.delta
+        return own_shares(self.assumptions.delta)
 
     def guide(self, learner: str | None) -> Believer | None:
         """Round whose best candidate further ones are added on a Box; None: nobody's."""

@@ -10,8 +10,9 @@ import numpy as np
 from unbribable.decision.conditions import Condition, NothingHeld, NotYet
 from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.instance import Instance
+from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.certain import certain
-from unbribable.decision.recommend import best_now, trusted
+from unbribable.decision.recommend import best_now, left_out, trusted
 from unbribable.decision.units import Units
 from unbribable.model import checks
 from unbribable.model.checks import Floats
@@ -39,6 +40,29 @@ class Bribe:
     """By how much the expected value of that candidate is lower; None if there is no other."""
 
 
+@dataclass(frozen=True)
+class InLies:
+    """How many readings must be lies, of any size, before another candidate can be better by eps."""
+
+    n_needed: int
+    """So many at least; 0: not even one."""
+    least: int
+    """So many must be lies in any case."""
+    n_readings: int
+    left_open: float | None
+    """By how much another candidate can be better if no more than these are."""
+
+    @classmethod
+    def of(cls, lies: ByLies, eps: float) -> "InLies":
+        """By what the readings say."""
+        return cls(lies.needed_for_better(eps), lies.least, lies.n_readings, lies.better(lies.least))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no more lies are needed than there must be anyway."""
+        return self.n_needed <= self.least
+
+
 @dataclass(frozen=True, eq=False)
 class Price(Spoken):
     """How much lying it takes before another candidate can be better by more than eps."""
@@ -62,11 +86,12 @@ class Price(Spoken):
     probability: float | None = None
     """With which this holds, at least; None where nothing is guaranteed."""
     cheapest: Bribe | None = None
-    """The cheapest bribe; None where it would change a reading that was cut, or would be."""
+    """The cheapest bribe; None where it would change a reading that was cut, or would be, and where lies
+    are counted: there what looks best is no matter of one belief that trusts every reading."""
     cap: float = math.inf
     """The largest single lie, c_max."""
-    is_clipped: bool = False
-    """Whether no lie counts for more than the cap, however large it is."""
+    in_lies: "InLies | None" = None
+    """The same by the number of lies, of any size; None where lies are not counted."""
     has_other: bool = True
     """Whether there is another candidate."""
     spread: float = 0.0
@@ -77,6 +102,11 @@ class Price(Spoken):
     """On a Box: by how much f may be higher between the candidates than at them; an estimate."""
     held_by: tuple[str, int] | None = None
     """The instance about whose readings alone all this is, and their number; None: about all of them."""
+
+    @property
+    def n_needed(self) -> int | None:
+        """So many readings must be lies before another candidate can be better by eps; None: unknown."""
+        return None if self.in_lies is None else self.in_lies.n_needed
 
     @property
     def bribe(self) -> float | None:
@@ -97,6 +127,7 @@ def price(
     *,
     spread: float | None = None,
     supposed: Sequence[Condition] = (),
+    lies: ByLies | None = None,
 ) -> Price:
     """`Algorithm.price`: of the instance that holds every reading, or of the top layer.
 
@@ -109,6 +140,8 @@ def price(
         spread: Range of the readings that look honest, in these units; of those that are no lies for
             certain if None.
         supposed: What it supposes besides the assumptions and of missing readings.
+        lies: What the readings say of the candidate by the number of lies; if None, what the algorithm
+            says of it if it counts lies.
     """
     eps = None if eps is None else checks.real("eps", eps, at_least=0.0)
     guarantee, bounds = trusted(algorithm)
@@ -122,6 +155,10 @@ def price(
     source = instance.source(i)
     promise = guarantee.in_units(units.scale)
     promise = replace(promise, conditions=(*supposed, *guarantee.conditions))
+    if lies is None and policy.counts_lies:
+        lies = ByLies(left_out(algorithm), candidates.coordinates, i, units)
+    elif lies is not None and algorithm.journal.selection is None:
+        promise = replace(promise, void=None)  # it says itself how many lies there must be
     if promise.void is None and instance.is_behind:
         promise = replace(promise, void=NotYet())
     elif promise.void is None and source is None:
@@ -133,6 +170,8 @@ def price(
     share = None
     if eps is None:
         least = units.scale * proven_price(source.differences, source.noise, 0.0, source.cap).least_eps
+        if lies is not None:
+            least = min(least, lies.better(lies.least) or math.inf)
         share = next((share for share in SHARES if share * spread >= least), SHARES[-1])
         eps = share * spread
     found = proven_price(source.differences, source.noise, eps / units.scale, source.cap)
@@ -146,10 +185,10 @@ def price(
         value=None if found.value is None else units.scale * found.value,
         without_cap=None if found.without_cap is None else units.scale * found.without_cap,
         least_eps=units.scale * found.least_eps,
-        probability=1.0 - (budget.delta + budget.clipped),
-        cheapest=_bribe(algorithm, instance, source.cap, units),
+        probability=1.0 - budget.delta if lies is None else lies.probability,
+        cheapest=None if lies is not None else _bribe(algorithm, instance, source.cap, units),
         cap=units.scale * algorithm.assumptions.c_max,
-        is_clipped=budget.clipped > 0.0,
+        in_lies=None if lies is None else InLies.of(lies, eps),
         has_other=found.rival is not None,
         spread=spread,
         n_compared=algorithm.search.n_compared,

@@ -22,7 +22,6 @@ from unbribable.decision.guarantee import NOTHING, Guarantee
 from unbribable.decision.levels import Believer
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.by_lies import ByLies
-from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.left_out import LeftOut
 from unbribable.decision.remarks import Caution, Remark
 from unbribable.decision.units import MODEL_UNITS, Units
@@ -187,23 +186,6 @@ class Recommendation(Spoken):
             return ()
         return self.lies.table(max(N_SHOWN, self.n_lies or 0))
 
-    def allowing_for(self, n_lies: int) -> "Recommendation":
-        """The same with the interval for so many lies, or for as many as there must be at least."""
-        if self.lies is None:
-            return self
-        n_lies = max(n_lies, self.lies.least)
-        found = self.lies.interval(n_lies)
-        if found is None:
-            return self
-        return replace(
-            self,
-            lower=found[0],
-            upper=found[1],
-            n_lies=n_lies,
-            is_by_lies=True,
-            probability=self.lies.probability,
-        )
-
     def lies_needed(self, value: float) -> int:
         """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
         return 0 if self.lies is None else self.lies.needed(checks.real("value", value))
@@ -298,11 +280,12 @@ def certified(
     gap = units.scale * search.gap(algorithm.assumptions)
     lies = None
     if algorithm.readings:
-        u = search.candidates.coordinates[i]
-        lies = ByLies(left_out(algorithm), u, units)
+        lies = ByLies(left_out(algorithm), search.candidates.coordinates, i, units)
     best = recommendation(
         search.candidates, bounds, guarantee, i, rule, levels, gap, units, search.n_compared, lies
     )
+    if algorithm.policy.counts_lies and lies is not None:
+        best = tightened(best, bounds, lies, units)
     if not algorithm.readings:
         return best
     mean, sd = believed(bounds, i, algorithm.assumptions)
@@ -322,13 +305,19 @@ def believed(bounds: ValidBounds, i: int, assumed: Assumptions) -> tuple[float, 
     return float(mean), assumed.noise_std * math.sqrt(var / assumed.lam)
 
 
-def left_out(algorithm: "Algorithm") -> LeftOut:
-    """The algorithm's readings, to say what f can be if some of them are lies."""
+def left_out(algorithm: "Algorithm", shares: tuple[float, float] | None = None) -> LeftOut:
+    """The algorithm's readings, to say what f can be if some of them are lies.
+
+    Args:
+        algorithm: With a reading.
+        shares: With what probabilities the honest noises may exceed their energy, and one its level; as
+            the algorithm sets them aside if None.
+    """
     journal, assumed = algorithm.journal, algorithm.assumptions
     rounds = np.array([reading.t for reading in journal.readings])
     if journal.n_table:  # rows have no order: each may have been the last one read
         rounds[: journal.n_table] = rounds[: journal.n_table].max()
-    energy, level = algorithm.policy.shares_of_lies()
+    energy, level = shares or algorithm.policy.shares_of_lies()
     return LeftOut(
         np.array([reading.u for reading in journal.readings]),
         np.array([reading.y for reading in journal.readings]),
@@ -359,15 +348,6 @@ def recommendation(
     is_refuted = guarantee.is_refuted or bounds.is_refuted
     lower, upper = (None, None) if is_refuted else units.interval(*bounds.interval(i))
     n_lies = None if guarantee.lies is None else guarantee.lies.n_lies
-    if isinstance(guarantee.lies, CountedLies) and lies is not None and lower is not None:
-        assert upper is not None
-        found = lies.interval(guarantee.lies.n_lies)  # one event with the bounds
-        if found is not None:
-            lower, upper = max(lower, found[0]), min(upper, found[1])
-        if certificate is not None:
-            best = units.from_model(float(bounds.cut[1].max()))
-            worst = lower if units.sign > 0.0 else upper
-            certificate = min(certificate, max(0.0, units.sign * (best - worst)))
     return Recommendation(
         x=candidates.x_of(candidates.coordinates[i]),
         index=i,
@@ -385,6 +365,23 @@ def recommendation(
         lies=lies,
         n_lies=n_lies,
     )
+
+
+def tightened(best: Recommendation, bounds: ValidBounds, lies: ByLies, units: Units) -> Recommendation:
+    """The same by what leaving out readings says, too, on one event with the bounds."""
+    if best.lower is None or best.upper is None or best.n_lies is None:
+        return best
+    found, more = lies.interval(best.n_lies), lies.better(best.n_lies)
+    lower, upper = best.lower, best.upper
+    if found is not None:
+        lower, upper = max(lower, found[0]), min(upper, found[1])
+    certificate = best.regret_bound
+    if certificate is not None:
+        highest = units.from_model(float(bounds.cut[1].max()))
+        worst = lower if units.sign > 0.0 else upper
+        certificate = min(certificate, max(0.0, units.sign * (highest - worst)))
+        certificate = certificate if more is None else min(certificate, more)
+    return replace(best, lower=lower, upper=upper, regret_bound=certificate)
 
 
 def index_of(algorithm: "Algorithm", reading: Reading) -> int:

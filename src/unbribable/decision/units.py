@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class Units:
     """Readings in the user's units to the model's, and back: model = sign * (y - center) / scale.
 
-    In a fitted model, and where lies are of any size (`FewLies`), readings are cut at +-limit. That
-    hardly ever changes an honest one, and never enlarges a lie; at most 2 * limit is left of one.
+    In a fitted model in which lies are not counted readings are cut at +-limit. That hardly ever changes
+    an honest one, and never enlarges a lie; at most 2 * limit is left of one.
     """
 
     center: float = 0.0

@@ -8,10 +8,14 @@ import numpy as np
 
 from unbribable.decision.ahead import is_among
 from unbribable.decision.basis import Basis
-from unbribable.decision.conditions import FitIsRight
+from unbribable.decision.conditions import Crossed, FitIsRight
+from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.price import Price
 from unbribable.decision.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, certified
+from unbribable.decision.proven.by_lies import ByLies
+from unbribable.decision.proven.counted import CountedLies
+from unbribable.decision.proven.left_out import own_shares
+from unbribable.decision.recommend import Recommendation, certified, left_out
 from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.checks import Floats
@@ -45,9 +49,9 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         if x is None:
             return None
     best = certified(algorithm, units=units, x=x)
+    if engine.plan.lies is not None and algorithm.journal.selection is None:
+        best = counted(best, current)
     is_stated = best.regret_bound is not None
-    if engine.plan.lies is not None and is_stated:
-        best = best.allowing_for(max(_lies_allowed(current), _n_flagged(current)))
     best = expected(best, current, algorithm.candidates.coordinates[best.index])
     promise = best.promise.supposing(*supposed(current))
     remarks: list[Remark | None] = []
@@ -59,6 +63,40 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         promise=promise,
         levels=tuple(replace(level, conditions=promise.conditions) for level in best.levels),
         remarks=tuple(each for each in remarks if each is not None),
+    )
+
+
+def counted(best: Recommendation, engine: Engine) -> Recommendation:
+    """A recommendation with what holds for as many lies as were allowed for, look false or must be.
+
+    Of all numbers of lies at once that is true with probability 1 - delta (`ByLies`), so that which one
+    is named may depend on the readings. It supposes nothing of missing readings, nor of any order.
+    """
+    algorithm, units = engine.algorithm(), engine.model().units
+    shares = own_shares(algorithm.assumptions.delta)
+    candidates = algorithm.candidates.coordinates
+    lies = ByLies(left_out(algorithm, shares), candidates, best.index, units)
+    n_lies = max(_lies_allowed(engine), _n_flagged(engine), lies.least)
+    interval, more = lies.interval(n_lies), lies.better(n_lies)
+    is_void = interval is None or more is None
+    promise = Guarantee(
+        "strong",
+        probability=lies.probability,
+        lies=CountedLies(n_lies, lies.n_readings),
+        void=Crossed() if is_void else None,
+        is_refuted=is_void,
+    )
+    lower, upper = (None, None) if interval is None else interval
+    return replace(
+        best,
+        lies=lies,
+        lower=None if is_void else lower,
+        upper=None if is_void else upper,
+        regret_bound=None if is_void else more,
+        n_lies=n_lies,
+        is_by_lies=not is_void,
+        probability=None if is_void else lies.probability,
+        promise=promise,
     )
 
 
@@ -138,7 +176,7 @@ def _n_flagged(engine: Engine) -> int:
 
 def _lies_allowed(engine: Engine) -> int:
     """How many readings may be lies, where they are counted."""
-    return engine.plan.few_lies(engine.model().assumptions, engine.n_readings).n_lies
+    return engine.plan.n_lies(engine.n_readings)
 
 
 def fit_of(engine: Engine) -> FitIsRight | None:
@@ -203,5 +241,11 @@ def price(
     values = [reading.y for reading in engine.told if reading.t not in flagged]
     units, spread = current.model().units, max(values) - min(values) if values else 0.0
     return algorithm_price(
-        current.algorithm(), eps, best.x, units, spread=spread, supposed=supposed(engine)
+        current.algorithm(),
+        eps,
+        best.x,
+        units,
+        spread=spread,
+        supposed=supposed(engine),
+        lies=best.lies if engine.plan.lies is not None else None,
     )

@@ -14,7 +14,6 @@ from unbribable.decision.price import Price
 from unbribable.decision.proven.lying import Proof
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Suspect
-from unbribable.extras import missing
 from unbribable.files import written
 from unbribable.practice.advice import price
 from unbribable.practice.optuna_table import is_optuna_study, read_optuna
@@ -23,28 +22,19 @@ from unbribable.practice.proof import prove
 from unbribable.practice.result import Result, Trial, plain
 from unbribable.practice.study import Study
 from unbribable.practice.table import Table, check_size, ranges, read_table
-from unbribable.say import words
+from unbribable.say import audit as say
+from unbribable.say.answer import BestReading
 from unbribable.say.counting import Counting
 from unbribable.say.guarantee import whole
-from unbribable.say.price import sentence as price_sentence
 from unbribable.say.price import to_dict as price_to_dict
-from unbribable.say.proof import of as proven_of
 from unbribable.say.reasons import evidence
-from unbribable.say.recommendation import lines as recommended
+from unbribable.say.words import point
 
 N_LEAST = 3
 """Readings that can be compared with each other, at least."""
 
 N_POINTS = 2000
 """Different points that an audit takes, at most: it costs O(n^3)."""
-
-N_SHOWN = 10
-"""Suspicious readings that a summary lists, at most."""
-
-SOLVER = (
-    "How much lying there must have been was not worked out: "
-    f"{missing('that needs', 'clarabel', 'audit')}"
-)
 
 
 @with_settings
@@ -149,16 +139,8 @@ class Audit:
     def notes(self) -> tuple[str, ...]:
         """What was left out of the table, and what speaks against relying on the audit."""
         notes = () if self.table is None else self.table.notes
-        values = {reading.y for reading in self.result.engine.told}
-        if len(values) == 1:
-            notes += (f"All readings are {values.pop():g}: there is nothing to compare.",)
-        if len(self.suspects) > self.n_readings / 4:
-            notes += (
-                "More than a quarter of the readings look false. That many flags speak against the "
-                "model rather than against the readings: a parameter may be missing from the table, "
-                "or the noise is larger than assumed.",
-            )
-        return notes
+        values = [reading.y for reading in self.result.engine.told]
+        return (*notes, *say.doubts(values, len(self.suspects)))
 
     @property
     def n_readings(self) -> int:
@@ -289,38 +271,28 @@ class Audit:
 
     def summary(self) -> str:
         """The findings in a few lines: what looks false, what to use, what is proven, what to do."""
-        lines = [self.verdict]
-        for suspect in self.suspects[:N_SHOWN]:
-            place = words.point(suspect.x, suspect.params)
-            lines += words.wrapped(f"{self.label(suspect.t)}: {suspect.y:.4g} at {place}", 2)
-            for each in self.against(suspect):
-                lines += words.wrapped(each, 4)
-        if len(self.suspects) > N_SHOWN:
-            lines.append(f"  and {len(self.suspects) - N_SHOWN} more, see suspects")
-        naive, is_doubted = self.naive, self.naive.t in {suspect.t for suspect in self.suspects}
-        lines += recommended(self.recommendation)
-        for text in (
-            f"best reading: {naive.y:.4g} at {words.point(naive.x, self.result.space.params(naive.x))}, "
-            f"{self.label(naive.t)}{', which looks false' if is_doubted else ''}",
-            SOLVER if self.proof is None else str(self.proof),
-            price_sentence(self.price(), self.counting),
-            *self.notes,
-        ):
-            lines += words.wrapped(text)
-        return "\n".join(lines)
+        naive = self.naive
+        assert naive.y is not None
+        where = point(naive.x, self.result.space.params(naive.x))
+        return say.summary(
+            self.verdict,
+            self.suspects,
+            self.proof,
+            self.recommendation,
+            BestReading(naive.t, naive.y, where),
+            self.price(),
+            self.notes,
+            self.counting,
+        )
 
     @property
     def verdict(self) -> str:
         """How many readings look false, in a sentence."""
-        n, of = len(self.suspects), f"of the {self.n_readings} readings of {self.target}"
-        if not n:
-            return f"None {of} looks false."
-        return f"{n} {of} look{'s' * (n == 1)} false."
+        return say.verdict(len(self.suspects), self.n_readings, self.target)
 
     def against(self, suspect: Suspect) -> list[str]:
         """What speaks against a reading, and what is proven of it."""
-        proven = "" if self.proof is None else proven_of(self.proof, suspect.t)
-        return [*suspect.evidence, *([proven] if proven else [])]
+        return say.against(suspect, self.proof, self.counting)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able data."""
@@ -345,7 +317,7 @@ class Audit:
             "by_lies": [list(row) for row in self.by_lies],
             "clearly_worse": best.clearly_worse,
             "n_needed": best.n_needed,
-            "least_corruption_words": SOLVER if proof is None else str(proof),
+            "least_corruption_words": say.lying(proof),
             "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
             "price": price_to_dict(self.price(), self.counting),
             "parameters": ranges(self.result.space),

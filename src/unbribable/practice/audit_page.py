@@ -17,6 +17,7 @@ from unbribable.practice.figures.scatter import scatter
 from unbribable.practice.space import Space
 from unbribable.practice.table import ranges
 from unbribable.say import words
+from unbribable.say.audit import SOLVER
 from unbribable.say.guarantee import whole
 from unbribable.say.price import price as price_words
 from unbribable.say.price import sentence as price_sentence
@@ -221,8 +222,6 @@ def _answers(audit: "Audit") -> Iterable[str]:
 
 
 def _lying(audit: "Audit") -> Iterable[str]:
-    from unbribable.practice.audit import SOLVER
-
     yield "<h2>How much lying there must have been</h2>"
     proof = audit.proof
     if proof is None:

@@ -71,7 +71,8 @@ class Engine:
                 f"one needs assumptions=..., got kernel={plan.kernel!r}"
             )
         self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
-        self._fitted_at = self._counted = -1
+        self._fitted_at = -1
+        self._n_lies: int | None = None
         self._model: Model | None = None
         if plan.assumptions is not None:
             self._model = given(plan.assumptions, plan.sign)
@@ -226,23 +227,19 @@ class Engine:
         return self._model
 
     def model(self) -> Model:
-        """What guarantees rest on; needs what `fit` needs.
-
-        That is the fit's, with readings clipped as the number of lies says, where one is stated.
-        """
-        model, plan = self.fit(), self.plan
-        if plan.lies is None:
-            return model
-        lies = plan.few_lies(model.assumptions, self.n_readings)
-        return replace(model, units=replace(model.units, limit=lies.L))
+        """What guarantees rest on; needs what `fit` needs."""
+        return self.fit()
 
     def algorithm(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
-        model, n, n_table = self.model(), self.n_readings, self.n_table
+        model, n_table, plan = self.model(), self.n_table, self.plan
+        n_lies = None if plan.lies is None else plan.n_lies(self.n_readings)
         is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
-        if is_new or (self.plan.lies is not None and self._counted != n):
-            self._algorithm = self.plan.algorithm(self.domain, model.assumptions, model.units.scale, n)
-            self._counted = n
+        if is_new or self._n_lies != n_lies:
+            scale, n = model.units.scale, self.n_readings
+            self._algorithm = plan.algorithm(self.domain, model.assumptions, scale, n, self.seed)
+            self._n_lies = n_lies
+            self._algorithm.is_quiet = n_lies is not None  # the answer counts as many lies as it takes
             self._algorithm.journal.retracted.update(self.retracted)
             self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:

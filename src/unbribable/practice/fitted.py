@@ -17,8 +17,8 @@ LAM = 0.01
 is updated reading by reading, drifts in float64."""
 
 N_SIGMA = 6.0
-"""Readings beyond B0 by that many noise_std are cut there, in a fitted model: an honest one with a
-probability below 2 exp(-18). Where a number of lies is stated, `FewLies` says where."""
+"""Readings beyond B0 by that many noise_std are cut there, in a fitted model in which lies are not
+counted: an honest one with a probability below 2 exp(-18)."""
 
 N_TIMES = 1e100
 """By how much an amount that is given may exceed what the readings differ by."""
@@ -60,7 +60,8 @@ def fitted(plan: Plan, chains: Hypotheses, points: Floats, y: Floats, side: Floa
     B = max(B0, ratio * found.B)
     if plan.B is not None:
         B = B0 = plan.B / scale
-    limit = B0 + N_SIGMA * noise_std
+    is_counted = plan.lies is not None  # then lies may be of any size, and none need be cut
+    limit = math.inf if is_counted else reach(B0, noise_std)
     assumptions = Assumptions(
         plan.kernel or found.kernel.scaled(side),
         B=B,
@@ -68,9 +69,14 @@ def fitted(plan: Plan, chains: Hypotheses, points: Floats, y: Floats, side: Floa
         noise_std=noise_std,
         lam=max(LAM, noise_std**2),
         delta=DELTA if plan.delta is None else plan.delta,
-        c_max=2.0 * limit if plan.lies is None else math.inf,
+        c_max=2.0 * limit,
     )
     return Model(assumptions, Units(plan.sign * found.center, scale, plan.sign, limit))
+
+
+def reach(B0: float, noise_std: float) -> float:
+    """What honest readings of a fitted model hardly ever exceed in absolute value."""
+    return B0 + N_SIGMA * noise_std
 
 
 def check_sizes(plan: Plan, unit: float) -> None:

@@ -9,14 +9,15 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.draws import Seed
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.policies.ladder import LadderGPUCB
+from unbribable.decision.policies.quorum import QuorumGPUCB
 from unbribable.model import checks
 from unbribable.model.box import Box
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Kernel
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.clipping import FewLies
 
 SHARE = 0.1
 """Share of the readings that may be lies where nothing else is said."""
@@ -57,9 +58,8 @@ class Settings(TypedDict, total=False):
 _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a number (Algorithm 1), 0 if
             there are none (GP-UCB), or "unknown" (the ladder, which needs no such number).
         lies: Instead: how many readings may be lies, those you brought along included: a number
-            such as 3, or a share such as 0.1, but at least one. They may be of any size: readings are
-            clipped at what f and noise can be (Algorithm 1 on what is left). Assumptions limit them to
-            their c_max, if it is not math.inf. Where neither is given, 0.1.
+            such as 3, or a share such as 0.1, but at least one. They may be of any size (QuorumGPUCB).
+            Where neither is given, 0.1.
         assumptions: What the guarantee rests on. If None, kernel, noise and B are fitted to the
             readings of an initial design, by a criterion that single lies hardly move, and again as
             more readings arrive; the guarantee then holds only if the fit is right.
@@ -178,7 +178,7 @@ class Plan:
     # --- which algorithm follows ---------------------------------------------------------------
 
     def algorithm(
-        self, domain: Grid | Box, assumed: Assumptions, scale: float, n_readings: int
+        self, domain: Grid | Box, assumed: Assumptions, scale: float, n_readings: int, seed: Seed
     ) -> Algorithm:
         """The algorithm whose bounds hold, before its first reading.
 
@@ -187,25 +187,23 @@ class Plan:
             assumed: In units of the model.
             scale: Such a unit, in the user's.
             n_readings: How many of which the lies are a share.
+            seed: Of the hands that get readings of points which the algorithm did not choose.
         """
         if self.corruption == UNKNOWN:
             return LadderGPUCB(domain, assumed)
         if self.corruption is None:
-            return RobustGPUCB(domain, assumed, C=self.few_lies(assumed, n_readings))
+            return QuorumGPUCB(domain, assumed, n_lies=self.n_lies(n_readings), seed=seed)
         if self.corruption == 0:
             return GPUCB(domain, assumed)
         return RobustGPUCB(domain, assumed, C=float(self.corruption) / scale)
 
-    def few_lies(self, assumed: Assumptions, n_readings: int) -> FewLies:
-        """How many of so many readings may be lies, and where they are clipped, where `lies` says so.
-
-        For all numbers of readings at once, since there may be more than were planned.
-        """
+    def n_lies(self, n_readings: int) -> int:
+        """How many of so many readings may be lies, where `lies` says so."""
         assert self.lies is not None
         n_lies = int(self.lies)
         if isinstance(self.lies, float):
             n_lies = max(1, int(self.lies * n_readings + 1e-9))  # 0.29 * 100 is a little less than 29
-        return FewLies.so_far(assumed, min(n_lies, n_readings), n_readings)
+        return min(n_lies, n_readings)
 
     # --- what follows from the rest ------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from unbribable.extras import missing
-from unbribable.say.words import plus_minus
+from unbribable.say.answer import in_short
 
 if TYPE_CHECKING:
     from unbribable.practice.result import Result
@@ -116,13 +116,4 @@ def _has_rich() -> bool:
 
 def in_a_line(result: "Result") -> str:
     """The value to expect at the robust incumbent, its worst case, suspects, seconds per ask."""
-    if result.estimate is None or result.estimate_sd is None:
-        return "no reading yet"
-    seconds = result.seconds_per_ask
-    worst = "no interval"
-    if result.lower is not None:
-        worst = f"worst ({result.lower:.4g}, {result.upper:.4g})"
-    return (
-        f"{plus_minus(result.estimate, result.estimate_sd)}, {worst} · {result.n_suspects} suspicious · "
-        f"{0.0 if seconds is None else seconds:.3f} s/ask"
-    )
+    return in_short(result.recommendation, result.n_suspects, result.seconds_per_ask or 0.0)

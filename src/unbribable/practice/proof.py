@@ -9,6 +9,7 @@ import numpy as np
 from unbribable.decision.conditions import FitIsRight, Missing
 from unbribable.decision.proven.lying import Proof
 from unbribable.practice.engine import Engine
+from unbribable.practice.fitted import reach
 from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
 
 N_ASKED, WORK = 25, 10_000
@@ -34,7 +35,9 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     require_clarabel()
     model, plan = engine.fit(), engine.plan
     units, assumptions = model.units, model.assumptions
-    assumptions = replace(assumptions, c_max=min(assumptions.c_max, 2.0 * units.limit))
+    if plan.fitted:
+        units = replace(units, limit=reach(assumptions.B0, assumptions.noise_std))
+        assumptions = replace(assumptions, c_max=2.0 * units.limit)
     n_rounds, last_row = engine.n_complete, max(engine.rows, default=0)
     told = sorted((each for each in engine.told if each.t <= n_rounds), key=lambda each: each.t)
     U = np.array([each.u for each in told]).reshape(-1, engine.domain.d)

@@ -208,8 +208,12 @@ class Result:
 
     @property
     def refuted(self) -> int | None:
-        """The round whose reading contradicted the assumptions, or None."""
-        return self.engine.algorithm().refuted if self.engine.is_ready else None
+        """The round whose reading contradicted the assumptions, or None.
+
+        None where lies are counted: more of them explain what fewer do not, see `by_lies`.
+        """
+        is_counted = self.engine.plan.lies is not None or not self.engine.is_ready
+        return None if is_counted else self.engine.algorithm().refuted
 
     def summary(self) -> str:
         """What to use, what to expect, the worst case, what to distrust: nine lines at most.

@@ -82,6 +82,21 @@ def no_answer(n_rounds: int, n_failed: int) -> str:
     return f"No reading yet; {n_failed} of {n_rounds} evaluations failed."
 
 
+def in_short(best: Recommendation | None, n_suspects: int, seconds: float) -> str:
+    """An answer in a line, for while a run goes on.
+
+    Args:
+        best: What is recommended so far; None without a reading.
+        n_suspects: Readings that look false.
+        seconds: To choose a point.
+    """
+    if best is None or best.estimate is None or best.estimate_sd is None:
+        return "no reading yet"
+    worst = "no interval" if best.lower is None else f"worst ({best.lower:.4g}, {best.upper:.4g})"
+    expected = plus_minus(best.estimate, best.estimate_sd)
+    return f"{expected}, {worst} · {n_suspects} suspicious · {seconds:.3f} s/ask"
+
+
 def rounds(
     n_rounds: int, n_failed: int, stopped: str | None = None, counting: Counting = ROUNDS
 ) -> list[str]:

@@ -24,7 +24,6 @@ from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.notes import refutation
 from unbribable.say.remarks import in_full
 from unbribable.say.words import listed
-from unbribable.theory.clipping import FewLies
 
 HEURISTIC = (
     "The point was chosen by a heuristic: the best value to expect among the points that were read."
@@ -64,7 +63,6 @@ def whole(best: Recommendation, counting: Counting = ROUNDS) -> str:
     parts = [HEURISTIC] if best.rule == "heuristic" else []
     parts.append(certificate(best, counting))
     if best.regret_bound is not None:
-        parts.append(_clipped(best.promise))
         parts += [in_full(remark) for remark in best.remarks]
         parts += [origin(each) for each in best.promise.conditions if isinstance(each, FitIsRight)]
     return " ".join(filter(None, parts))
@@ -95,8 +93,6 @@ def supposed(guarantee: Guarantee) -> str:
     elif lies is not None:
         among = "" if lies.n_readings is None else f"first {lies.n_readings} "
         words = at_most(lies.n_lies, f"{among}readings")
-        if isinstance(lies, FewLies) and not lies.is_clipped:
-            words += f", none above {lies.cap:.4g} (c_max)"
     else:
         blind = ", told without knowing the draws," if guarantee.threat == "weak" else ""
         words = f"lies{blind} total at most {guarantee.C:.4g}"
@@ -183,10 +179,7 @@ def _against(guarantee: Guarantee) -> str:
         which = "1 reading" if lies.n_lies == 1 else f"{lies.n_lies} readings"
         if lies.n_readings is not None:
             which = f"{lies.n_lies} of the first {lies.n_readings} readings"
-        size = "any amount"
-        if isinstance(lies, FewLies) and not lies.is_clipped:
-            size = f"at most {lies.cap:g} each (c_max)"
-        words = f"against any adversary, weak or strong, who corrupts at most {which} by {size}"
+        words = f"against any adversary, weak or strong, who corrupts at most {which} by any amount"
     else:
         budget = f"{guarantee.C:g}"
         if guarantee.cap < guarantee.C:
@@ -199,15 +192,3 @@ def _against(guarantee: Guarantee) -> str:
         words = f"against {who} with total corruption at most {budget}"
     clause = supposition(guarantee.conditions)
     return f"{words}, and if {clause}" if clause else words
-
-
-def _clipped(guarantee: Guarantee) -> str:
-    """On what a number of lies of any size rests; nothing where lies are not clipped."""
-    lies = guarantee.lies
-    if not isinstance(lies, FewLies) or not lies.is_clipped:
-        return ""
-    return (
-        f"However large a lie is, it counts as at most {lies.cap:.4g}: readings are clipped at B0 + N = "
-        f"{lies.L:.4g} on either side, and honest ones lie beyond with probability at most "
-        f"{(1.0 - guarantee.probability) / 2:.4g}, half of that with which the guarantee may fail."
-    )

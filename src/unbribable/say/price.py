@@ -4,7 +4,7 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from unbribable.decision.price import Price
+from unbribable.decision.price import InLies, Price
 from unbribable.say.conditions import supposition
 from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.guarantee import between, why_void
@@ -17,7 +17,10 @@ def price(found: Price, counting: Counting = ROUNDS) -> str:
     """All that there is to say of it."""
     if found.promise.void is not None:
         return why_void(found.promise, counting)
-    parts = [sentence(found, counting), _without_cap(found)]
+    parts = [sentence(found, counting)]
+    if found.in_lies is not None and found.value is not None:
+        parts.append(_total(found))
+    parts.append(_without_cap(found))
     if found.has_other and found.value is not None and found.n_compared is not None:
         parts.append(between(found.between_candidates))
     parts.append(_bribe(found, counting))
@@ -34,26 +37,69 @@ def sentence(found: Price, counting: Counting = ROUNDS) -> str:
         return why_void(found.promise, counting)
     if not found.has_other:
         return "There is no other point that could be better."
-    other = "another point"
-    if found.n_compared is not None:
-        other = f"another of the {found.n_compared} candidates"
-    eps = f"{found.eps:.4g}"
-    share = "" if found.share is None else f"{100.0 * found.share:g} % of the range read"
-    if found.value is None:
-        return (
-            f"Whether {other} is better by more than {eps}{f' ({share})' if share else ''} is open even "
-            f"if nobody lied: noise and too few readings leave {found.least_eps:.4g} open."
-        )
-    by = f"{eps}, {share}" if share else eps
+    other = _other(found)
+    if found.in_lies is not None:
+        return _number(found, found.in_lies, other)
+    if found.value is not None:
+        return _total(found)
+    return (
+        f"Whether {other} is better by more than {_by(found, '(')} is open even if nobody lied: "
+        f"noise and too few readings leave {found.least_eps:.4g} open."
+    )
+
+
+def _other(found: Price) -> str:
+    """Which point could be better."""
+    return (
+        "another point" if found.n_compared is None else f"another of the {found.n_compared} candidates"
+    )
+
+
+def _sure(found: Price) -> str:
+    """With which probability, and if what."""
     clause = supposition(found.promise.conditions)
-    sure = f"with probability at least {found.probability:.4g}" + (f" if {clause}" if clause else "")
-    if math.isinf(found.value):
-        size = "any amount" if found.is_clipped else f"as much as {found.cap:.4g} (c_max)"
-        return (
-            f"Even if every reading were off by {size}, {other} could not be better by more than {by} "
-            f"({sure})."
+    return f"with probability at least {found.probability:.4g}" + (f" if {clause}" if clause else "")
+
+
+def _by(found: Price, between: str) -> str:
+    """By how much: eps, and which share of the range that is."""
+    if found.share is None:
+        return f"{found.eps:.4g}"
+    share = f"{100.0 * found.share:g} % of the range read"
+    return f"{found.eps:.4g}, {share}" if between == "," else f"{found.eps:.4g} ({share})"
+
+
+def _number(found: Price, lies: InLies, other: str) -> str:
+    """By the number of lies."""
+    if lies.is_open:
+        left = (
+            ""
+            if lies.left_open is None
+            else f"noise and too few readings leave {lies.left_open:.4g} open"
         )
-    least = _least(found)
+        only = (
+            f"even if only the {lies.least} that must be false are"
+            if lies.least
+            else "even if nobody lied"
+        )
+        return f"Whether {other} is better by more than {_by(found, '(')} is open {only}: {left}."
+    return (
+        f"At least {lies.n_needed} of the {lies.n_readings} readings would have to be lies, of any "
+        f"size, for {other} to be better by more than {_by(found, ',')} ({_sure(found)})."
+    )
+
+
+def _total(found: Price) -> str:
+    """By the total of the lies."""
+    assert found.value is not None
+    assert found.without_cap is not None
+    other, by, sure = _other(found), _by(found, ","), _sure(found)
+    if math.isinf(found.value):
+        return (
+            f"Even if every reading were off by as much as {found.cap:.4g} (c_max), {other} could not "
+            f"be better by more than {by} ({sure})."
+        )
+    least = found.without_cap
     return (
         f"Lies totalling less than {least:.4g}{_in_readings(least, found.spread)} could not have made "
         f"{other} better by more than {by} ({sure})."
@@ -62,10 +108,10 @@ def sentence(found: Price, counting: Counting = ROUNDS) -> str:
 
 def to_dict(found: Price, counting: Counting = ROUNDS) -> dict[str, Any]:
     """As JSON-able data with its words, without the point; None for what has no limit."""
-    left_out = ("x", "index", "promise", "cheapest", "spread", "has_other", "is_clipped", "held_by")
+    left_out = ("x", "index", "promise", "cheapest", "spread", "has_other", "in_lies", "held_by")
     plain = {each.name: getattr(found, each.name) for each in fields(found)}
     plain = {name: value for name, value in plain.items() if name not in left_out}
-    plain |= {"bribe": found.bribe}
+    plain |= {"bribe": found.bribe, "n_needed": found.n_needed}
     plain = {name: None if value == math.inf else value for name, value in plain.items()}
     return {
         **plain,
@@ -75,23 +121,16 @@ def to_dict(found: Price, counting: Counting = ROUNDS) -> dict[str, Any]:
     }
 
 
-def _least(found: Price) -> float:
-    """The total that needs no cap: where readings are clipped no lie counts for more, however large."""
-    least = found.value if found.is_clipped else found.without_cap
-    assert least is not None
-    return least
-
-
 def _without_cap(found: Price) -> str:
     """How much of it rests on c_max."""
     if not found.has_other or found.value is None or found.without_cap is None:
         return ""
     if math.isinf(found.value):
-        if found.is_clipped or math.isinf(found.without_cap):
+        if math.isinf(found.without_cap):
             return ""
         total = f"{found.without_cap:.4g}"
         return f"This rests on that cap: without it, lies totalling {total} leave it open."
-    if _least(found) < found.value and found.value > found.cap:
+    if found.without_cap < found.value and found.value > found.cap:
         return f"If no single lie exceeds {found.cap:.4g} (c_max): less than {found.value:.4g}."
     return ""
 

@@ -4,8 +4,6 @@ from unbribable.decision.conditions import FitIsRight
 from unbribable.decision.proven.lying import NOTICED, Proof
 from unbribable.say.conditions import supposition, under
 
-SOLVER_IS_MISSING = "How much lying there must have been was not worked out"
-
 
 def total(proof: Proof) -> str:
     """How much lying there was at least, and what that rests on."""

@@ -26,8 +26,6 @@ class Budget(NamedTuple):
     """Whether that is so only if the adversary does not see the draw."""
     levels: tuple[float, ...] | None = None
     """Corruptions, ascending, at each of which it keeps bounds besides; further ones may follow."""
-    clipped: float = 0.0
-    """Probability with which an honest reading among its readings was changed by clipping."""
 
 
 def fast_slow_probabilities(C: float, share: float = 1.0) -> Draws:

@@ -1,6 +1,5 @@
 """One instance that plays its own upper confidence bound: GP-UCB, and Algorithm 1."""
 
-from dataclasses import replace
 from typing import Unpack
 
 from unbribable.decision.algorithm import Algorithm
@@ -15,29 +14,22 @@ from unbribable.model.box import Box
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import Budget
-from unbribable.theory.clipping import FewLies
 
 
 class OneInstance(Policy):
     """Holds changing state: "main", which learns from everything and plays argmax mu + width.
 
-    It allows for a corruption of C, or for a number of lies; with None it trusts every reading.
+    It allows for a corruption of C; with None it trusts every reading.
     """
 
     draws = (("main", 1.0),)
     holds_all = "main"
 
-    def __init__(self, assumptions: Assumptions, options: Options, C: float | FewLies | None) -> None:
-        lies = self._lies = C if isinstance(C, FewLies) else None
-        self._C = C.C if isinstance(C, FewLies) else C
-        self.parameters = {} if self._C is None else {"C": self._C}
-        clipped = 0.0
-        if lies is not None:
-            assumptions = replace(assumptions, c_max=lies.cap)
-            clipped = assumptions.delta / 2 if lies.is_clipped else 0.0
-            self.parameters["n_lies"] = lies.n_lies
-        super().__init__(assumptions, options, takes_energy=not self._C)
-        self.budgets = {"main": Budget(self._C or 0.0, assumptions.delta - clipped, clipped=clipped)}
+    def __init__(self, assumptions: Assumptions, options: Options, C: float | None) -> None:
+        super().__init__(assumptions, options, takes_energy=not C)
+        self._C = C
+        self.parameters = {} if C is None else {"C": C}
+        self.budgets = {"main": Budget(C or 0.0, assumptions.delta)}
 
     def plays(self, choice: Choice) -> list[Play]:
         rule = Rule(self.instances["main"])
@@ -63,7 +55,7 @@ class OneInstance(Policy):
         threat = threat_of(threat, "strong")
         if C is not None:
             raise ValueError(f"C must be left out, it is {self._C} by construction, got C={C}")
-        return Guarantee(threat, ("main",), probability, self._C, lies=self._lies)
+        return Guarantee(threat, ("main",), probability, self._C)
 
 
 class GPUCB(Algorithm):
@@ -92,8 +84,7 @@ class RobustGPUCB(Algorithm):
     Args:
         domain: A Grid or a Box.
         assumptions: What the guarantee rests on.
-        C: Total corruption, sum over the rounds of the largest lie, at most that. Or a number of lies,
-            as `unbribable.theory.clipping.FewLies`, where the readings told are clipped as that says.
+        C: Total corruption, sum over the rounds of the largest lie, at most that.
         options: width, noise, tail, gain, beta: see Options (tail does nothing here).
     """
 
@@ -102,12 +93,8 @@ class RobustGPUCB(Algorithm):
         domain: Grid | Box,
         assumptions: Assumptions,
         *,
-        C: float | FewLies,
+        C: float,
         **options: Unpack[OptionWords],
     ) -> None:
-        allowed: float | FewLies = C
-        if not isinstance(C, FewLies):
-            allowed = checks.real("C", C, at_least=0.0, hint="; LayeredGPUCB needs no C")
-        policy = OneInstance(assumptions, Options(**options), allowed)
-        self.C = policy.budgets["main"].C
-        super().__init__(domain, policy)
+        self.C = checks.real("C", C, at_least=0.0, hint="; LayeredGPUCB needs no C")
+        super().__init__(domain, OneInstance(assumptions, Options(**options), self.C))

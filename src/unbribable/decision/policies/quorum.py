@@ -33,6 +33,7 @@ class Quorum(Policy):
     """Holds changing state: the hands, "all", and what follows from them; see QuorumGPUCB."""
 
     holds_all = "all"
+    counts_lies = True
 
     def __init__(self, assumptions: Assumptions, options: Options, n_lies: int) -> None:
         super().__init__(assumptions, options, takes_energy=True)

@@ -1,9 +1,11 @@
-"""What the readings say of f at one point, by the number of lies among them (ours)."""
+"""What the readings say of f at one point and of all better ones, by the number of lies (ours)."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from unbribable.decision.proven.better import Better
 from unbribable.decision.proven.left_out import LeftOut
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats
@@ -21,8 +23,10 @@ class ByLies:
     """
 
     left_out: LeftOut
-    u: Floats
-    """The point, as the kernel sees it, (d,)."""
+    U: Floats
+    """The candidates, as the kernel sees them, (n, d)."""
+    index: int
+    """The point: which of them."""
     units: Units
     """In which to say everything."""
     _found: dict[int, tuple[float, float] | None] = field(default_factory=dict, repr=False)
@@ -33,6 +37,12 @@ class ByLies:
             return NotImplemented
         is_there = np.array_equal(self.u, other.u) and self.units == other.units
         return is_there and self.left_out.is_same(other.left_out)
+
+    @property
+    def u(self) -> Floats:
+        """The point, as the kernel sees it, (d,)."""
+        point: Floats = self.U[self.index]
+        return point
 
     @property
     def probability(self) -> float:
@@ -50,6 +60,23 @@ class ByLies:
             found = self.left_out.interval(self.u, n_lies)
             self._found[n_lies] = None if found is None else self.units.interval(*found)
         return self._found[n_lies]
+
+    @cached_property
+    def _better(self) -> Better:
+        return Better(self.left_out, self.U, self.index)
+
+    def better(self, n_lies: int) -> float | None:
+        """By how much a candidate can be better if so many are lies, at most; None: there are more."""
+        most = self._better.most(n_lies)
+        return None if most is None else self.units.scale * most
+
+    def needed_for_better(self, eps: float) -> int:
+        """So many readings at least must be lies if a candidate is better by more than eps; 0: none."""
+        for k in range(N_ASKED):
+            most = self.better(k)
+            if most is not None and most > eps:
+                return k
+        return N_ASKED
 
     @property
     def widest(self) -> tuple[float, float]:

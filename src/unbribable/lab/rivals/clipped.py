@@ -4,27 +4,58 @@ import math
 from dataclasses import replace
 from typing import Any, Unpack
 
+from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.conditions import TooMany
 from unbribable.decision.guarantee import Guarantee
-from unbribable.decision.options import OptionWords
+from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.player import Details, Player
-from unbribable.decision.policies.gp_ucb import RobustGPUCB
+from unbribable.decision.policies.gp_ucb import OneInstance
 from unbribable.decision.proposal import Proposal, Query
+from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
 from unbribable.model.checks import Bounds
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
-from unbribable.theory.clipping import FewLies
+
+
+def clip_of(assumptions: Assumptions, n: int) -> float:
+    """L = B0 + N, N = noise_std sqrt(2 ln(2 n / (delta/2))): n honest readings stay within that (ours).
+
+    With probability 1 - delta/2. Proof. The noise of a reading exceeds N with probability at most
+    2 exp(-N^2 / (2 noise_std^2)) = delta/(2 n). QED
+    """
+    noise = math.sqrt(2.0 * math.log(2.0 * n / (assumptions.delta / 2)))
+    return assumptions.B0 + assumptions.noise_std * noise
+
+
+class Clipped(OneInstance):
+    """Holds changing state: Algorithm 1 on readings clipped to [-L, L], the first T of them.
+
+    Where no honest reading is beyond L, clipping changes none, and moves what a liar tells to within
+    2 L of what would have been told: corruption of at most 2 L n_lies in total and 2 L in each reading,
+    whether or not the liar sees the reading first.
+    """
+
+    def __init__(self, assumptions: Assumptions, options: Options, n_lies: int, T: int) -> None:
+        self.L = clip_of(assumptions, T)
+        self._lies = CountedLies(n_lies, T)
+        self._probability = 1.0 - assumptions.delta
+        known = replace(assumptions, delta=assumptions.delta / 2, c_max=2.0 * self.L)
+        super().__init__(known, options, 2.0 * self.L * n_lies)
+
+    def trust(self, threat: str | None, C: float | None) -> Guarantee:
+        """Of Algorithm 1, less the half of delta that clipping takes."""
+        return replace(super().trust(threat, C), probability=self._probability, lies=self._lies)
 
 
 class ClippedGPUCB(Player):
-    """Holds changing state: RobustGPUCB, told readings clipped to what f and noise can be (ours).
+    """Holds changing state: Algorithm 1, told readings clipped to what f and noise can be (ours).
 
         L = B0 + N,   N = noise_std sqrt(2 ln(2 T / (delta/2)))
         RobustGPUCB(C = 2 L n_lies, c_max = 2 L, delta/2) is told clip(y, -L, L)
 
-    Proof: `FewLies`, and Algorithm 1 with delta/2. QED
+    Proof: `Clipped`, and Algorithm 1 with delta/2. QED
     Its capped width gives R_T <= 2 (2 L sqrt(n_lies/lam) + beta_T) sqrt(2 T gamma_T/zeta) with
     beta_T = B + rho(delta/2), or rho(delta/4) for the tight noise width: sub-linear while
     n_lies gamma_T = o(T). It holds against liars who see the reading, too. A large lam suits it.
@@ -54,9 +85,9 @@ class ClippedGPUCB(Player):
         self.n_lies = checks.integer("n_lies", n_lies, at_least=0)
         self.T = checks.integer("T", T, at_least=1)
         self.domain, self.assumptions = domain, assumptions
-        lies = FewLies.within(replace(assumptions, c_max=math.inf), self.n_lies, self.T)
-        self.L = lies.L
-        self._robust = RobustGPUCB(domain, assumptions, C=lies, **options)
+        policy = Clipped(assumptions, Options(**options), self.n_lies, self.T)
+        self.L = policy.L
+        self._robust = Algorithm(domain, policy)
         self._n_told = 0
 
     @property
