@@ -55,7 +55,7 @@ def looked(browser, name, after=0):
 
 @pytest.mark.long
 def test_studies_of_a_database_are_watched_and_changed_by_their_numbers(browser):
-    assert browser.get("/api/studies").json() == {"names": [NAME, "empty"]}
+    assert browser.get("/api/studies").json() == {"names": [NAME, "empty"], "copies": []}
     assert looked(browser, "empty")["answer"] is None
     found = looked(browser, NAME)
     assert (found["counted"], found["first"]) == ("trial", 0)

@@ -52,7 +52,7 @@ def looked(browser, after=0):
 
 def test_a_watched_study_shows_both_answers_the_suspects_and_what_is_believed(file):
     browser = client(source=StudyFile(file))
-    assert browser.get("/api/studies").json() == {"names": ["lab.json"]}
+    assert browser.get("/api/studies").json() == {"names": ["lab.json"], "copies": []}
     found = looked(browser)
     assert found["t"] == list(range(1, 13))
     assert found["flagged"] == [LIE]
@@ -280,3 +280,63 @@ def test_what_is_shown_is_what_the_result_says(file):
     assert part["worse"] == result.recommendation.clearly_worse
     assert "at once with probability at least 0.9" in part["words"]
     assert part["words"].endswith("if the fitted model is right.")
+
+
+# --- files that are dropped --------------------------------------------------------------------
+
+
+def dropped(browser, content, name="lab.json"):
+    return browser.post("/api/watch", params={"name": name}, content=content)
+
+
+def test_a_file_that_is_dropped_is_watched_as_it_was_and_nothing_is_retracted_in_it(file):
+    browser = client()
+    assert dropped(browser, file.read_bytes()).json() == {"name": "lab.json"}
+    assert browser.get("/api/studies").json() == {"names": ["lab.json"], "copies": ["lab.json"]}
+    before = looked(browser)
+    assert before["flagged"] == [LIE]
+    body = {"name": "lab.json", "t": LIE, "reason": "a test", "unrelated_to_value": True}
+    answer = browser.post("/api/retract", json=body)
+    assert answer.status_code == 400
+    assert "must be retracted in the study itself" in answer.json()["error"]
+    with ub.Study.load(file) as study:
+        study.tell({"x": 0.71}, value(0.71))
+        study.save(file)
+    assert looked(browser) == before, "a copy"
+    dropped(browser, file.read_bytes())
+    assert looked(browser, after=before["number"])["t"][-1] == 13, "dropped again it is another"
+
+
+def test_a_file_that_is_dropped_beside_the_study_of_the_page_has_another_name(file):
+    browser = client(source=StudyFile(file))
+    assert dropped(browser, file.read_bytes()).json() == {"name": "copy of lab.json"}
+    found = browser.get("/api/studies").json()
+    assert found == {"names": ["lab.json", "copy of lab.json"], "copies": ["copy of lab.json"]}
+    assert looked(browser)["flagged"] == [LIE]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (b"", "lab.json", "a study's file must be given"),
+        (b"power,yield\n1,2\n", "furnace.csv", "a study's file must be given"),
+        (b"SQLite format 3\x00\xff", "lab.db", "a study's file must be given"),
+        (b"[1, 2]", "lab.json", "a study's file must be given"),
+        (b"{}", "../lab.json", "without a path"),
+        (b" " * 5_000_001, "lab.json", "at most 5000000 bytes"),
+    ],
+)
+def test_what_is_no_study_is_refused_when_it_is_dropped(content, name, words):
+    browser = client()
+    answer = dropped(browser, content, name)
+    assert answer.status_code in (400, 413)
+    assert words in answer.json()["error"]
+    assert "/tmp" not in answer.json()["error"]
+    assert browser.get("/api/studies").json() == {"names": [], "copies": []}
+
+
+def test_the_last_files_that_were_dropped_are_kept(file):
+    browser = client()
+    for k in range(10):
+        dropped(browser, file.read_bytes(), f"{k}.json")
+    assert browser.get("/api/studies").json()["names"] == [f"{k}.json" for k in range(2, 10)]

@@ -87,7 +87,7 @@ class Price(Spoken):
     """With which this holds, at least; None where nothing is guaranteed."""
     cheapest: Bribe | None = None
     """The cheapest bribe; None where it would change a reading that was cut, or would be, and where lies
-    are counted: there what looks best is no matter of one belief that trusts every reading."""
+    have a number: what looks best is no matter of one belief that trusts every reading then."""
     cap: float = math.inf
     """The largest single lie, c_max."""
     in_lies: "InLies | None" = None

@@ -18,6 +18,7 @@ from starlette.routing import Route
 from unbribable.lab.game.game import Tables
 from unbribable.lab.game.moves import moves_of, setting_of
 from unbribable.web.audits import MAX_BYTES, Audits, columns
+from unbribable.web.dropped import Dropped
 from unbribable.web.guard import AUDITED, Data, Guard, RefusedError, refusal
 from unbribable.web.source import Source
 from unbribable.web.watch import Watch
@@ -50,6 +51,8 @@ def page(
         table: A CSV file to audit, if any.
     """
     tables, audits, watch = Tables(), Audits(), None if source is None else Watch(source)
+    dropped = Dropped()
+    copies = Watch(dropped)
     files = {path.name: path.read_bytes() for path in STATIC.iterdir() if path.is_file()}
 
     def game(request: Request) -> Response:
@@ -57,22 +60,39 @@ def page(
         setting = setting_of(words)
         return Data(tables.after(setting, moves_of(words.get("moves", ""), setting.rounds)))
 
+    def watched(name: Any) -> Watch:
+        if name in dropped.names():
+            return copies
+        if watch is None:
+            raise ValueError(
+                "there must be a study to watch, got none; drop its file, or start with "
+                "`unbribable page FILE`"
+            )
+        return watch
+
     def studies(request: Request) -> Response:
-        return Data({"names": [] if source is None else source.names()})
+        names = [] if source is None else source.names()
+        return Data({"names": [*names, *dropped.names()], "copies": dropped.names()})
+
+    async def drop(request: Request) -> Response:
+        name, content = request.query_params.get("name", ""), await _body(request, MAX_BYTES)
+        taken = [] if source is None else source.names()
+        return Data({"name": await run_in_threadpool(dropped.take, name, content, taken)})
 
     def study(request: Request) -> Response:
         words = request.query_params
         seen = words.get("seen", "0")
         if not seen.isdecimal():
             raise ValueError(f"seen must be a number that was sent, got {seen!r}")
-        return Data(_watched(watch).look(words.get("name", ""), int(seen)))
+        name = words.get("name", "")
+        return Data(watched(name).look(name, int(seen)))
 
     async def retract(request: Request) -> Response:
         data = json.loads(await _body(request, 10_000) or b"null")
         if not isinstance(data, dict):
             raise ValueError("a retraction must be a JSON object, got something else")
         words = (data.get(key) for key in ("name", "t", "reason", "unrelated_to_value"))
-        await run_in_threadpool(_watched(watch).retract, *words)
+        await run_in_threadpool(watched(data.get("name")).retract, *words)
         return Data({"done": True})
 
     def given(request: Request) -> Response:
@@ -117,6 +137,7 @@ def page(
             Route("/api/studies", studies),
             Route("/api/study", study),
             Route("/api/retract", retract, methods=["POST"]),
+            Route("/api/watch", drop, methods=["POST"]),
             Route("/api/table", given),
             Route("/api/columns", column_names, methods=["POST"]),
             Route("/api/audit", audit, methods=["POST"]),
@@ -137,12 +158,6 @@ def page(
             404: unknown,
         },
     )
-
-
-def _watched(watch: Watch | None) -> Watch:
-    if watch is None:
-        raise ValueError("there must be a study to watch, got none; start with `unbribable page FILE`")
-    return watch
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -92,11 +92,16 @@ def columns(name: str, content: bytes) -> tuple[list[str], str]:
     return names, names[-1]
 
 
-def _saved(folder: str, name: str, content: bytes) -> Path:
-    """The table in a file; its name is shown in the page, and must be no path."""
+def file_name(name: str) -> str:
+    """The name of a file that was sent; it is shown in the page, and must be no path."""
     if not _NAME.fullmatch(name) or name in (".", ".."):
         raise ValueError(f"a name must be that of a file, without a path, got {name!r}")
-    path = Path(folder) / "table" / name
+    return name
+
+
+def _saved(folder: str, name: str, content: bytes) -> Path:
+    """The table in a file."""
+    path = Path(folder) / "table" / file_name(name)
     path.parent.mkdir()
     path.write_bytes(content)
     return path

@@ -165,3 +165,27 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(served, tab, scheme):
     page.get_by_role("button", name="to the end").click()
     wait_for_round(page, 11)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_phone_shows_one_learner_at_a_time_and_a_wide_screen_all(served, tab):
+    page = begin(tab, served(), width=390, height=844, has_touch=True)
+    panels = page.locator("#panels > .panel")
+    shown = [panels.nth(k).is_visible() for k in range(6)]
+    assert shown == [True, *[False] * 5]
+    page.locator('[data-seat="0-0"]').focus()
+    page.keyboard.press("Shift+ArrowDown")
+    assert "lie 0.25" in page.get_by_role("button", name="GP-UCB", exact=False).first.inner_text()
+    ladder = page.locator("#seats button").nth(2)
+    ladder.tap()
+    assert ladder.get_attribute("aria-pressed") == "true"
+    assert [panels.nth(k).is_visible() for k in range(6)] == [False, False, True, *[False] * 3]
+    page.get_by_role("button", name="Tell these readings").tap()
+    wait_for_round(page, 2)
+    assert panels.nth(2).is_visible(), "after a round it is the same learner"
+    assert page.evaluate("document.documentElement.scrollHeight") < 2 * 844
+    page.get_by_role("button", name="How wrong they are").tap()
+    assert page.get_by_text("How much better the peak is").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert all(panels.nth(k).is_visible() for k in range(6))
+    assert page.locator("#seats").is_hidden()

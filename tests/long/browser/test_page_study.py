@@ -169,3 +169,26 @@ def test_on_a_phone_the_study_is_not_wider_than_the_screen(served, tab, storage,
     page = tab(served(storage), width=360, height=740, color_scheme=scheme)
     wait(page, "12 readings")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+DROP = """([name, text]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], name));
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+}"""
+
+
+def test_a_studys_file_that_is_dropped_anywhere_is_watched_and_a_table_is_not(served, tab, tmp_path):
+    with ub.Study({"power": (0.0, 5.0)}, seed=1, file=tmp_path / "laser.json") as study:
+        for k, power in enumerate(np.linspace(0.0, 5.0, 12)):
+            study.tell({"power": power}, value(power) + 15.0 * (k == 4))
+    tab.refused = 1  # the table
+    page = tab(served().replace("/?", "/study?"))
+    page.get_by_text("No study to watch").wait_for()
+    page.evaluate(DROP, ["furnace.csv", "power,yield\n1,2\n"])
+    page.get_by_text("This file cannot be watched").wait_for()
+    page.evaluate(DROP, ["laser.json", (tmp_path / "laser.json").read_text(encoding="utf-8")])
+    wait(page, "12 readings")
+    wait(page, "Suspicious readings: 1")
+    assert page.locator("#names").input_value() == "laser.json"
+    assert page.get_by_role("button", name="Retract").count() == 0, "it is a copy"

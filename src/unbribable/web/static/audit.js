@@ -1,5 +1,5 @@
 // Audit: a file is dropped, its columns are asked for, and the page of the audit is shown and saved.
-import { ask, byId, say } from "/static/common.js";
+import { ask, byId, say, takeFiles } from "/static/common.js";
 import { make } from "/static/chart.js";
 
 const MOST = 5_000_000; // bytes, as the server allows
@@ -67,13 +67,7 @@ async function audit(event) {
   }
 }
 
-const drop = byId("drop");
-for (const name of ["dragenter", "dragover"]) {
-  drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
-}
-for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
-drop.addEventListener("drop", (event) => { event.preventDefault(); take(event.dataTransfer.files[0]); });
-byId("file").addEventListener("change", () => take(byId("file").files[0]));
+takeFiles(take);
 byId("choices").addEventListener("submit", audit);
 byId("choices").elements.target.addEventListener("change", withoutTarget);
 

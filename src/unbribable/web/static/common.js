@@ -1,4 +1,4 @@
-// What the views share: the token of the address, questions to the server, links between the views.
+// What the views share: the token of the address, questions to the server, files, links between the views.
 
 export const byId = (id) => document.getElementById(id);
 export const token = new URLSearchParams(location.search).get("token") ?? "";
@@ -22,6 +22,21 @@ export async function ask(path, words = {}, { method = "GET", body } = {}) {
 export function say(words, isBad = false) {
   byId("status").textContent = words;
   byId("status").classList.toggle("bad", isBad);
+}
+
+/** Files are chosen in the field for them, or dropped anywhere on the page. */
+export function takeFiles(take) {
+  const listen = (name, then) => document.addEventListener(name, then, { capture: true });
+  const isOver = (is) => byId("drop").classList.toggle("over", is);
+  for (const name of ["dragenter", "dragover"]) listen(name, (event) => { event.preventDefault(); isOver(true); });
+  listen("dragleave", (event) => { if (!event.relatedTarget) isOver(false); });
+  listen("drop", (event) => {
+    event.preventDefault(); // else the browser would show the file instead of the page
+    isOver(false);
+    const [file] = event.dataTransfer?.files ?? [];
+    if (file) take(file);
+  });
+  byId("file").addEventListener("change", () => take(byId("file").files[0]));
 }
 
 // The other views need the token too.

@@ -10,6 +10,7 @@ let game = null; // the position as the server sent it
 let moves = ""; // of this position, as in the address
 let lies = []; // of the next round, in hundredths: for each learner one per point
 let isBusy = false;
+let seen = 0; // the panel that a phone shows
 
 // --- the address ---------------------------------------------------------------------------------
 
@@ -78,8 +79,32 @@ function show(isNew) {
   byId("spent").hidden = game.is_over || game.players.some((player) => limit(player) > 0);
   const held = document.activeElement?.dataset?.seat;
   byId("panels").replaceChildren(...game.players.map(panel), answersPanel());
+  showSeats();
   if (held !== undefined) document.querySelector(`[data-seat="${held}"]`)?.focus({ preventScroll: true });
   showVerdict(isNew);
+}
+
+/** A phone shows one panel at a time: buttons for which one, each with the lie that is to be told there. */
+function showSeats() {
+  const labels = [...game.players.map((player) => player.label), "How wrong they are"];
+  const buttons = labels.map((label, seat) => {
+    const player = game.players[seat];
+    const isFooled = player?.rounds.at(-1)?.is_fooled;
+    const swatch = make("span", { class: "swatch" });
+    if (player) swatch.style.background = player.colour;
+    const button = make("button", { type: "button" }, player ? swatch : null, label,
+      isFooled ? make("span", { class: "bad" }, "fooled") : null, make("span", { class: "soft", id: `told-${seat}` }));
+    button.addEventListener("click", () => see(seat));
+    return button;
+  });
+  byId("seats").replaceChildren(...buttons);
+  see(seen);
+}
+
+function see(seat) {
+  seen = seat;
+  [...byId("seats").children].forEach((button, k) => button.setAttribute("aria-pressed", k === seat));
+  [...byId("panels").children].forEach((shown, k) => shown.classList.toggle("seen", k === seat));
 }
 
 /** Set a field; an address may hold a value that the list does not offer. */
@@ -268,6 +293,7 @@ function lie(seat, k, value) {
   lies.forEach((own, other) => {
     const cost = Math.max(0, ...own.map(Math.abs)) / 100;
     byId(`cost-${other}`).textContent = cost ? `(this round: −${cost.toFixed(2)})` : "";
+    byId(`told-${other}`).textContent = cost ? `lie ${cost.toFixed(2)}` : "";
   });
 }
 

@@ -1,13 +1,15 @@
 // Watch a study: ask again every two seconds, draw what is new, and take readings out with a reason.
-import { ask, byId, say, token } from "/static/common.js";
+import { ask, byId, say, takeFiles, token } from "/static/common.js";
 import { arrow, between, chart, cross, draw, make, path, scale, short, star, table, ticks } from "/static/chart.js";
 import { plane } from "/static/plane.js";
 import { worstCase } from "/static/worst.js";
 
 const EVERY = 2000; // milliseconds between looks
+const MOST_BYTES = 5_000_000; // of a file, as the server allows
 const MOST = 2500; // readings drawn one by one; of more, every k-th
 let study = null; // as the server sent it last
 let name = "";
+let isCopy = false; // a file that was dropped: nothing can be retracted in it
 
 const number = (t) => t - 1 + study.first;
 const called = (t) => `${study.counted} ${number(t)}`;
@@ -73,7 +75,7 @@ function suspects() {
     const button = make("button", { type: "button", "aria-label": `Retract ${called(each.t)}` }, "Retract …");
     button.addEventListener("click", () => open(each));
     return [[number(each.t)], [words(each.params), "params"], [short(each.y, 5), "number"],
-      [`${short(each.expected, 4)} ± ${short(each.sd, 2)}`, "number"], [plain(each.evidence.join("; "))], [button]];
+      [`${short(each.expected, 4)} ± ${short(each.sd, 2)}`, "number"], [plain(each.evidence.join("; "))], [isCopy ? "" : button]];
   });
   const more = study.flagged.length - study.suspects.length;
   return [make("h2", {}, `Suspicious readings: ${study.flagged.length}`),
@@ -217,17 +219,37 @@ byId("retraction").addEventListener("submit", async (event) => {
 
 // --- wiring --------------------------------------------------------------------------------------
 
+/** Show another study. */
+function go(other) {
+  location.search = `?token=${encodeURIComponent(token)}&study=${encodeURIComponent(other)}`;
+}
+
+async function take(file) {
+  if (!file) return;
+  if (file.size > MOST_BYTES) {
+    say(`${file.name} must have at most ${MOST_BYTES / 1e6} MB, got ${(file.size / 1e6).toFixed(1)} MB.`, true);
+    return;
+  }
+  try {
+    const found = await ask("/api/watch", { name: file.name }, { method: "POST", body: file });
+    go(found.name);
+  } catch (error) {
+    say(`This file cannot be watched: ${error.message}`, true);
+  }
+}
+
+takeFiles(take);
+
 async function begin() {
   try {
-    const { names } = await ask("/api/studies");
-    if (!names.length) throw new Error("there is none here. Start with “unbribable page study.json”, or with a database.");
+    const { names, copies } = await ask("/api/studies");
+    if (!names.length) throw new Error("there is none here. Drop its file below, or start with “unbribable page study.json”, or with a database.");
     const wanted = new URLSearchParams(location.search).get("study");
     name = names.includes(wanted) ? wanted : names[0];
     byId("names").replaceChildren(...names.map((each) => make("option", { value: each }, each)));
     byId("names").value = name;
-    byId("names").addEventListener("change", () => {
-      location.search = `?token=${encodeURIComponent(token)}&study=${encodeURIComponent(byId("names").value)}`;
-    });
+    isCopy = copies.includes(name);
+    byId("names").addEventListener("change", () => go(byId("names").value));
     look();
   } catch (error) {
     say(`No study to watch: ${error.message}`, true);
