@@ -446,8 +446,8 @@ def test_readings_are_judged_by_what_is_most_likely() -> None:
 
 @pytest.mark.xfail(
     strict=True,
-    reason="the hypotheses take what was read for smooth: 4 of 4 certificates miss the unread peak, and with "
-    "half their lengthscales still do. Nobody has seen it; the guarantee is conditional on the fit",
+    reason="hypotheses take what was read for smooth: 4 of 4 certificates miss the unread peak, and with "
+    "half their lengthscales still do. The guarantee is conditional on the fit",
 )
 @pytest.mark.long
 def test_a_narrow_peak_that_was_not_read_is_mostly_within_the_certificate() -> None:
