@@ -18,8 +18,6 @@ AT_THE_EDGE = {
     "practice/audit_page.py": "a page: layout and headings around the sentences of `say`",
     "practice/figures": "captions and legends, drawn where they are read",
     "practice/columns.py": "what is refused in a user's table, said in its words",
-    "practice/csv_file.py": "the same, and what was left out",
-    "practice/optuna_table.py": "the same",
     "practice/table.py": "the same",
 }
 """Rooms that a user's file or eye meets directly, each with the reason."""
@@ -136,10 +134,3 @@ def test_no_display_string_is_parsed_back():
         if PARSED.search(path.read_text(encoding="utf-8")):
             found.add(path.relative_to(PACKAGE).as_posix())
     assert found == set(OF_INPUT)
-
-
-def test_no_argument_below_say_tells_how_to_count():
-    names = re.compile(r"\b(counted|counting): ")
-    for floor in ("model", "theory", "decision", "doubt"):
-        for path in (PACKAGE / floor).rglob("*.py"):
-            assert not names.search(path.read_text(encoding="utf-8")), path

@@ -122,7 +122,7 @@ def test_the_number_of_lies_is_kept_in_the_study(lies):
     study.sampler = UnbribableSampler.from_study(study)
     study.optimize(objective, n_trials=1)
     n_lies = lies if lies == 3 else 8
-    assert f"corrupts at most {n_lies} of the first" in study.sampler.recommend(study).guarantee
+    assert f"corrupts at most {n_lies} of the" in study.sampler.recommend(study).guarantee
     study.sampler = sampler()
     with pytest.raises(ValueError, match=rf"lies must be .* lies={lies}, got lies=0\.1"):
         study.optimize(objective, n_trials=1)

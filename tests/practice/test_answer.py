@@ -175,10 +175,12 @@ def test_a_price_defaults_to_the_smallest_share_of_the_range_that_is_established
 def test_a_price_that_is_not_established_says_what_is_open(plane: ub.Result) -> None:
     found = plane.price()
     assert found.value is None
-    least = plane.recommendation.lies.least
-    only = f"even if only the {least} that must be false are" if least else "even if nobody lied"
-    assert f"50 % of the range read) is open {only}" in sentence(found)
-    assert f"leave {plane.recommendation.lies.better(least):.4g} open" in sentence(found)
+    lies = plane.recommendation.lies
+    only = f"only the {lies.least} readings that must be lies are" if lies.least > 1 else "nobody lied"
+    only = "only the one reading that must be a lie is" if lies.least == 1 else only
+    assert sentence(found).startswith(f"Even if {only}, another of the ")
+    assert f"could be better by up to {lies.better(lies.least):.4g}: " in sentence(found)
+    assert sentence(found).endswith("(50 % of the range read).")
 
 
 def test_a_price_supposes_the_fit_where_there_is_one(plane: ub.Result) -> None:

@@ -435,7 +435,7 @@ def test_what_is_said_about_the_corruption_and_caution_change_no_choice() -> Non
 
 
 def test_readings_are_judged_by_what_is_most_likely() -> None:
-    """By the wide end more would be left open, although the judge counts where hypotheses differ."""
+    """By the wide end more would be open, although the judge counts what hypotheses disagree about."""
     run = ub.maximize(Scripted(script={5: 2.5}), BOX, 14, seed=2)
     assert flagged(run) == [5]
     units, likely = run.engine.fit().units, {suspect.t: suspect.expected_sd for suspect in run.suspects}
@@ -446,8 +446,8 @@ def test_readings_are_judged_by_what_is_most_likely() -> None:
 
 @pytest.mark.xfail(
     strict=True,
-    reason="hypotheses take what was read for smooth: 4 of 4 certificates miss the unread peak, and with "
-    "half their lengthscales still do. The guarantee is conditional on the fit",
+    reason="what was read is taken for smooth: 4 of 4 certificates miss the unread peak, and with half "
+    "the lengthscales still do. The guarantee is conditional on the fit",
 )
 @pytest.mark.long
 def test_a_narrow_peak_that_was_not_read_is_mostly_within_the_certificate() -> None:

@@ -22,7 +22,7 @@ from practice.scripted import (
     wave,
 )
 from unbribable.practice.plan import Plan
-from unbribable.say.recommendation import premises
+from unbribable.say.guarantee import supposed
 
 ANY_SIZE = replace(ASSUMED, c_max=math.inf)
 KERNEL = ub.SquaredExponential(0.2)
@@ -135,14 +135,16 @@ def test_the_guarantee_says_how_many_lies_of_any_size_and_on_what_that_rests() -
     assert best is not None
     said = (
         "With probability at least 0.9, against any adversary, weak or strong, who corrupts at most 1 "
-        "of the first 12 readings by any amount, and if the fitted model is right, none of the ",
+        "of the 12 readings by any amount, and if the fitted model is right, none of the ",
         f" {run.engine.algorithm().candidates.n} candidates is better than this one by more than ",
         "only if this fit is right",
     )
     assert "clipped" not in run.guarantee
     for words in said:
         assert words in run.guarantee
-    assert premises(best) == "at most 1 of the 12 readings is a lie, and the fitted model is right"
+    assert (
+        supposed(best.promise) == "at most 1 of the 12 readings is a lie, and the fitted model is right"
+    )
     assert "A single lie is not capped." in run.assumptions
 
 
@@ -161,7 +163,7 @@ def test_flagged_readings_beyond_the_number_of_lies_are_said_to_be() -> None:
     run = ub.maximize(Scripted(script={4: 3.0}), BOX, 12, seed=0, lies=0)
     assert flagged(run) == [4]
     assert "by any amount" in run.guarantee
-    assert "who corrupts at most 1 of the first 12 readings" in run.guarantee
+    assert "who corrupts at most 1 of the 12 readings" in run.guarantee
     (line,) = [line for line in run.summary().splitlines() if "the worst case allows for" in line]
     assert line == "  1 reading looks false, more than the 0 of lies=0: the worst case allows for 1"
     assert (run.lower, run.upper) == run.worst_case(1)

@@ -55,7 +55,7 @@ def test_corruption_names_the_learner_and_counts_in_the_units_of_f(scale: float,
     tenth, run = learner()
     assert type(tenth) is ub.QuorumGPUCB
     assert tenth.n_lies == 1  # a tenth of 8 is at most one
-    assert f"who corrupts at most {run.recommendation.n_lies} of the first 8 readings" in run.guarantee
+    assert f"who corrupts at most {run.recommendation.n_lies} of the 8 readings" in run.guarantee
 
     ladder, run = learner(corruption="unknown")
     assert type(ladder) is ub.LadderGPUCB

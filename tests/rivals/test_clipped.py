@@ -70,7 +70,7 @@ def test_nothing_is_promised_beyond_the_rounds_it_was_built_for() -> None:
     for _ in range(2):
         clipped.tell(clipped.ask(), 0.1)
     assert clipped.recommend().regret_bound is not None
-    assert "corrupts at most 1 of the first 2 readings by any amount" in str(clipped.guarantee)
+    assert "corrupts at most 1 of the 2 readings by any amount" in str(clipped.guarantee)
     clipped.tell(clipped.ask(), 0.1)
     assert clipped.bounds() is clipped.recommend().regret_bound is None
     assert str(clipped.guarantee) == "No guarantee: it was for 2 readings, and 3 were told."

@@ -353,7 +353,7 @@ def test_only_our_width_promises_anything() -> None:
         assert player.bounds() is None
         assert player.guarantee.void == NotProved()
         assert "n_lies" not in player.knowledge
-    assert "corrupts at most 4 of the first 60 readings by any amount" in str(ours(n_lies=4).guarantee)
+    assert "corrupts at most 4 of the 60 readings by any amount" in str(ours(n_lies=4).guarantee)
     assert ours(n_lies=4).knowledge["n_lies"] == 4
     assert set(new("online").knowledge) == {"kernel", "lam", "centre", "width", "ell"}
 

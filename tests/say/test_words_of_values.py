@@ -50,7 +50,7 @@ PROOF = Proof(2.5, (7,), {7: 1.5}, {7: 2.0}, 4.0, False, kinds.FitIsRight(), 0.9
                  "draw) with total corruption at most 2, "),
         (replace(STRONG, threat="none"), "if no reading was corrupted, "),
         (replace(STRONG, lies=CountedLies(1)), "who corrupts at most 1 reading by any amount, "),
-        (replace(STRONG, lies=CountedLies(3, 50)), "at most 3 of the first 50 readings by any amount, "),
+        (replace(STRONG, lies=CountedLies(3, 50)), "at most 3 of the 50 readings by any amount, "),
         (replace(STRONG, is_guess=True), "that the readings are consistent with: a heuristic choice), "),
         (STRONG.supposing(FIT, kinds.Missing(2)), "and if the fitted model is right and none of the 2 "
                  "missing readings is missing because of its value, "),
@@ -173,7 +173,8 @@ def test_remarks_and_cautions_are_said_beside_it() -> None:
         ({"value": math.inf}, "Even if every reading were off by as much as 0.5 (c_max), another "
                               "point could "
                               "not be better by more than 0.5 (with probability at least 0.9)."),
-        ({"value": None}, "is open even if nobody lied: noise and too few readings leave 0.1 open."),
+        ({"value": None}, "Even if nobody lied, another point could be better by up to 0.1: there are "
+                          "too few readings for a price at 0.5."),
         ({"has_other": False}, "There is no other point that could be better."),
         ({"promise": STRONG.supposing(FIT)}, "0.5 (with probability at least 0.9 if the fitted "
                                              "model is right)."),

@@ -137,9 +137,7 @@ class Recommendation(Spoken):
     probability: float | None = None
     """With which interval and certificate hold, at least; None where nothing is guaranteed."""
     promise: Guarantee = NOTHING
-    """Against whom the certificate holds, and the interval unless `is_by_lies`, and if what."""
-    is_by_lies: bool = False
-    """Whether the interval is that of `worst_case(n_lies)`, which supposes nothing of who lies."""
+    """Against whom certificate and interval hold, and if what; or why nothing does."""
     is_wide: bool = False
     """Whether the interval is wider than all readings that look honest together."""
     rule: str = "own"

@@ -94,7 +94,6 @@ def counted(best: Recommendation, engine: Engine) -> Recommendation:
         upper=None if is_void else upper,
         regret_bound=None if is_void else more,
         n_lies=n_lies,
-        is_by_lies=not is_void,
         probability=None if is_void else lies.probability,
         promise=promise,
     )

@@ -6,6 +6,8 @@ import io
 from collections import Counter
 from pathlib import Path
 
+from unbribable.say.table import recoded
+
 
 def read_csv(path: Path, notes: list[str]) -> tuple[list[str], list[list[str]], list[str]]:
     """Header, rows, and where each row stands: the line on which it ends.
@@ -55,7 +57,7 @@ def _decoded(path: Path, notes: list[str]) -> str:
         except UnicodeDecodeError:
             text = "\0"
         else:
-            notes.append(f"{path.name} is not UTF-8 and was read as Windows-1252: check its names.")
+            notes.append(recoded(path.name))
     if "\0" in text:
         raise ValueError(
             f"{path} must be a text file, got bytes of another kind; export it as CSV UTF-8"

@@ -5,7 +5,8 @@ from typing import Any
 from unbribable.model import checks
 from unbribable.model.dimensions import Choice, Dimension, Real, Whole
 from unbribable.practice.space import Space
-from unbribable.practice.table import Table, some
+from unbribable.practice.table import Table
+from unbribable.say import table as say
 
 
 def is_optuna_study(source: Any) -> bool:
@@ -42,17 +43,17 @@ def read_optuna(study: Any) -> tuple[Table, str, bool]:
             if dimension.width:
                 dimensions[name] = dimension
         else:
-            notes.append(f"Left out, since not every trial has it: {name!r}.")
+            notes.append(say.not_in_all(name))
     space = Space.of(dimensions)
     kept = [k for k, trial in enumerate(begun) if dimensions.keys() <= trial.params.keys()]
     if pruned:
-        notes.append(f"Missing because of their value, which voids guarantees: {some(pruned)}.")
+        notes.append(say.lost(pruned))
     failed = [f"trial {trial.number}" for trial in begun if trial.state.name == "FAIL"]
     if failed:
-        notes.append(f"Counted as failed: {some(failed)}.")
+        notes.append(say.failed(failed))
     running = [f"trial {begun[k].number}" for k in kept if begun[k].state.name == "RUNNING"]
     if running:
-        notes.append(f"Still running, so their readings are missing: {some(running)}.")
+        notes.append(say.running(running))
     points = [{name: begun[k].params[name] for name in dimensions} for k in kept]
     table = Table(
         space,

@@ -15,6 +15,7 @@ from unbribable.model.domain import Grid
 from unbribable.practice.columns import Column
 from unbribable.practice.csv_file import read_csv
 from unbribable.practice.space import Space
+from unbribable.say import table as say
 
 MAX_ROWS = 10_000
 """Rows of a table, at most: an audit of so many takes about ten seconds."""
@@ -118,7 +119,7 @@ def read_table(
     for name, cells in values.items():
         empty = [label for label, cell in zip(labels, cells, strict=True) if cell is None]
         if empty:
-            notes.append(f"Left out, since {name!r} is missing: {some(empty)}.")
+            notes.append(say.without(name, empty))
     rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     kept = [k for k, row in enumerate(rows) if None not in row.values()]
     return Table(
@@ -139,7 +140,7 @@ def _checked(
     if len(failed) == len(readings):
         raise ValueError(f"a table must have at least one reading of {target!r}, got none")
     if failed:
-        notes.append(f"Counted as failed, since {target!r} is missing: {some(failed)}.")
+        notes.append(say.failed(failed, target))
     return tuple(readings)
 
 
@@ -164,8 +165,7 @@ def _guessed(columns: Sequence[Column], notes: list[str]) -> dict[str, tuple[Col
                 del found[name]
                 left_out[name] = "only counts the rows"
     if left_out:
-        reasons = "; ".join(f"{name!r} {reason}" for name, reason in left_out.items())
-        notes.append(f"Columns left out: {reasons}. To use one all the same, give space=.")
+        notes.append(say.no_parameters(left_out))
     if not found:
         why = notes[-1] if left_out else "There is no column beside the target."
         raise ValueError(f"a table must have a column that can be a parameter, got none. {why}")
@@ -212,7 +212,7 @@ def _chosen(
         found[name] = (Column.of(header, columns[header], labels), dimension)
     others = [name for name in columns if name not in headers.values()]
     if others:
-        notes.append(f"Columns left out, since the space does not name them: {some(others)}.")
+        notes.append(say.not_in_space(others))
     return found
 
 
@@ -284,9 +284,7 @@ def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignor
     notes: list[str] = []
     is_whole = ~np.isnan(raw.astype(np.float64)).any(axis=1)
     if not is_whole.all():
-        notes.append(
-            f"Left out, since coordinates are missing: {some(list(np.array(labels)[~is_whole]))}."
-        )
+        notes.append(say.without(None, list(np.array(labels)[~is_whole])))
     kept = np.flatnonzero(is_whole)
     X = checks.array("points", raw[kept], ndim=2)
     if space is None:
@@ -298,12 +296,6 @@ def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignor
         space = Space.of(list(zip(low.tolist(), high.tolist(), strict=True)))
     told = _checked([readings[k] for k in kept], [labels[k] for k in kept], "y", notes)
     return Table(space, tuple(X), told, (), "y", tuple(notes))
-
-
-def some(words: Sequence[str], n: int = 5) -> str:
-    """The first n of them."""
-    shown = ", ".join(map(str, words[:n]))
-    return shown if len(words) <= n else f"{shown} and {len(words) - n} more"
 
 
 def ranges(space: Space) -> dict[str, str]:

@@ -91,8 +91,8 @@ def supposed(guarantee: Guarantee) -> str:
     if guarantee.threat == "none":
         words = "no reading is a lie"
     elif lies is not None:
-        among = "" if lies.n_readings is None else f"first {lies.n_readings} "
-        words = at_most(lies.n_lies, f"{among}readings")
+        among = "readings" if lies.n_readings is None else f"{lies.n_readings} readings"
+        words = at_most(lies.n_lies, among) if lies.n_lies else "no reading is a lie"
     else:
         blind = ", told without knowing the draws," if guarantee.threat == "weak" else ""
         words = f"lies{blind} total at most {guarantee.C:.4g}"
@@ -113,7 +113,9 @@ def reason(void: Void | None) -> str:
             return "the readings contradict what is assumed"
         case BetaGiven():
             return "beta was given"
-        case Pruned() | TakenOut():
+        case Pruned():
+            return "readings are missing because of their values"
+        case TakenOut():
             return "readings may be missing because of their values"
         case _:
             return "nothing is guaranteed"
@@ -178,7 +180,7 @@ def _against(guarantee: Guarantee) -> str:
     elif lies is not None:
         which = "1 reading" if lies.n_lies == 1 else f"{lies.n_lies} readings"
         if lies.n_readings is not None:
-            which = f"{lies.n_lies} of the first {lies.n_readings} readings"
+            which = f"{lies.n_lies} of the {lies.n_readings} readings"
         words = f"against any adversary, weak or strong, who corrupts at most {which} by any amount"
     else:
         budget = f"{guarantee.C:g}"

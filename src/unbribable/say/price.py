@@ -42,9 +42,17 @@ def sentence(found: Price, counting: Counting = ROUNDS) -> str:
         return _number(found, found.in_lies, other)
     if found.value is not None:
         return _total(found)
+    return _open(found, "nobody lied", found.least_eps)
+
+
+def _open(found: Price, only: str, least_eps: float | None) -> str:
+    """That there is no price: what noise and too few readings leave open even if only that is false."""
+    other, by = _other(found), _by(found, "(")
+    if least_eps is None:
+        return f"Even if {only}, nothing says by how much {other} could be better."
     return (
-        f"Whether {other} is better by more than {_by(found, '(')} is open even if nobody lied: "
-        f"noise and too few readings leave {found.least_eps:.4g} open."
+        f"Even if {only}, {other} could be better by up to {least_eps:.4g}: there are too few readings "
+        f"for a price at {by}."
     )
 
 
@@ -72,17 +80,10 @@ def _by(found: Price, between: str) -> str:
 def _number(found: Price, lies: InLies, other: str) -> str:
     """By the number of lies."""
     if lies.is_open:
-        left = (
-            ""
-            if lies.left_open is None
-            else f"noise and too few readings leave {lies.left_open:.4g} open"
-        )
-        only = (
-            f"even if only the {lies.least} that must be false are"
-            if lies.least
-            else "even if nobody lied"
-        )
-        return f"Whether {other} is better by more than {_by(found, '(')} is open {only}: {left}."
+        only = f"only the {lies.least} readings that must be lies are" if lies.least else "nobody lied"
+        if lies.least == 1:
+            only = "only the one reading that must be a lie is"
+        return _open(found, only, lies.left_open)
     return (
         f"At least {lies.n_needed} of the {lies.n_readings} readings would have to be lies, of any "
         f"size, for {other} to be better by more than {_by(found, ',')} ({_sure(found)})."
@@ -156,10 +157,11 @@ def _bribe(found: Price, counting: Counting) -> str:
     if found.eps is None or bribe.gap <= found.eps:
         return ""
     rounds = list(bribe.lies)
-    which = f"the reading of {counting.one(rounds[0])}"
+    which, by = f"the reading of {counting.one(rounds[0])}", f" by {bribe.value:.4g}"
     if len(rounds) > 1:
         which = f"{len(rounds)} readings ({counting.several(rounds, N_NAMED)})"
+        by = f", by {bribe.value:.4g} in all"
     return (
-        f"Had {which} been told differently, by {bribe.value:.4g} in all, another point would look "
-        "best. In hindsight only: other values would have led to other points."
+        f"Had {which} been told differently{by}, another point would look best. In hindsight only: "
+        "other values would have led to other points."
     )

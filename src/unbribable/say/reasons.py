@@ -1,6 +1,8 @@
 """Why a reading is suspected, in words: in full, and in a few words for a list."""
 
+from unbribable.decision.conditions import Missing
 from unbribable.doubt.suspect import Kind, Reason, Suspect
+from unbribable.say.conditions import supposition
 from unbribable.say.counting import ROUNDS, Counting
 
 N_NAMED = 3
@@ -35,11 +37,7 @@ def full(reason: Reason, counting: Counting = ROUNDS) -> str:
         case Reason(kind=Kind.NOT_LEARNABLE):
             return f"{short(reason)}, and was not learned"
         case Reason(kind=Kind.MISSING, n=n):
-            if n == 1:
-                missing = "the one missing reading is not missing because of its value"
-            else:
-                missing = f"none of the {n} missing readings is missing because of its value"
-            return f"certain under the assumptions, and if {missing}"
+            return f"certain under the assumptions, and if {supposition([Missing(n)])}"
     raise AssertionError(f"a reason of no known kind: {reason}")
 
 

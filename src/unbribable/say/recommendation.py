@@ -7,9 +7,9 @@ from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
 from unbribable.say.conditions import supposition
 from unbribable.say.counting import ROUNDS, Counting
-from unbribable.say.guarantee import at_most, reason, supposed, whole, why_void
+from unbribable.say.guarantee import reason, supposed, whole, why_void
 from unbribable.say.remarks import caution, in_short
-from unbribable.say.words import listed, plus_minus, point, wrapped
+from unbribable.say.words import plus_minus, point, wrapped
 
 WIDE = "wider than all honest readings"
 """What is said of an interval that is."""
@@ -51,7 +51,7 @@ def spoken(best: Recommendation | None, counting: Counting = ROUNDS) -> dict[str
     return {
         "caution": " ".join(caution(each) for each in best.cautions),
         "remarks": [in_short(each) for each in best.remarks],
-        "supposed": premises(best),
+        "supposed": supposed(best.promise),
         "guarantee": whole(best, counting),
     }
 
@@ -66,21 +66,13 @@ def worst(best: Recommendation) -> str:
     rows = {k: (lower, upper) for k, lower, upper in best.by_lies}
     n_lies = best.n_lies
     shown = [] if n_lies is None else sorted({min(rows, default=0), 1, n_lies} & rows.keys())
-    clause = premises(best)
+    clause = supposed(best.promise)
     if len(shown) > 1:
         ends = ", ".join(f"{_lied(k)} {rows[k][0]:.4g} to {rows[k][1]:.4g}" for k in shown)
         clause = premise(best)
     wide = f"{WIDE}, " if best.is_wide else ""
     condition = f" if {clause}" if clause else ""
     return f"worst case: {ends} ({wide}with probability at least {best.probability:.4g}{condition})"
-
-
-def premises(best: Recommendation) -> str:
-    """What the interval supposes, in a short clause without "if"."""
-    if not best.is_by_lies or best.lies is None or best.n_lies is None:
-        return supposed(best.promise)
-    words = at_most(best.n_lies, f"{best.lies.n_readings} readings")
-    return listed(filter(None, ["no reading is a lie" if not best.n_lies else words, premise(best)]))
 
 
 def premise(best: Recommendation) -> str:

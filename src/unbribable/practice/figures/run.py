@@ -23,8 +23,8 @@ from unbribable.practice.result import Result, whole
 from unbribable.practice.space import Space
 from unbribable.practice.study import Study
 from unbribable.practice.suspects import suspects
+from unbribable.say.guarantee import supposed
 from unbribable.say.reasons import evidence
-from unbribable.say.recommendation import premises
 
 COUNTED = "round t is trial t − 1"
 """For figures of an Optuna study, which counts from 0."""
@@ -208,7 +208,7 @@ def band_label(best: Recommendation) -> str:
 
 def band_note(run: Run) -> str:
     """When the interval holds, for a line below the legend, and how rounds are counted."""
-    holds = "" if run.best.probability is None else f"the interval holds if {premises(run.best)}"
+    holds = "" if run.best.probability is None else f"the interval holds if {supposed(run.best.promise)}"
     return "; ".join(words for words in (holds, run.note) if words)
 
 
