@@ -47,6 +47,7 @@ bench: .venv/.installed-bench
 
 clean:
 	rm -rf .venv .venv-oldest .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/_site docs/_made docs/kept docs/reference
 
 .venv/.installed: pyproject.toml hatch_build.py src/unbribable/theory/knapsack.c
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -41,9 +41,9 @@ html_show_sourcelink = html_show_copyright = False
 # what is copied is what is typed: not what was printed
 copybutton_selector = ", ".join(
     f"div.highlight-{kind} pre"
-    for kind in ("python", "sh", "default:not(.highlight-python + .highlight-default)")
+    for kind in ("python", "sh", "none:not(.highlight-python + .highlight-none)")
 )
-highlight_language = "text"  # of blocks that name none: commands, and what was printed
+highlight_language = "none"  # of blocks that name none: commands, and what was printed
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]

@@ -8,13 +8,12 @@ import re
 import subprocess
 import sys
 import tempfile
-import textwrap
 from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from site_text import ELSEWHERE, HERE, KEPT, ROOT, as_page, darken, led
+from site_text import ELSEWHERE, HERE, KEPT, ROOT, as_page, darken, folded, led
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
@@ -55,11 +54,6 @@ def output_of_python(text: str, namespace: dict[str, Any], folder: Path) -> tupl
     return printed.getvalue(), value
 
 
-def folded(line: str) -> str:
-    """The line in lines of at most 90 characters, unless it is one of a table."""
-    return line if line[:1] in "┏┃┡│└" else textwrap.fill(line, 90, subsequent_indent="    ")
-
-
 class Run(SphinxDirective):
     """Runs a block while the site is built, and shows it with what it printed and drew.
 
@@ -86,8 +80,7 @@ class Run(SphinxDirective):
         if value is not None and not is_drawn:
             printed += f"{value}\n"
         if printed.strip():
-            lines = "\n".join(folded(line) for line in printed.splitlines())
-            made.append(nodes.literal_block(printed, lines, language="text"))
+            made.append(nodes.literal_block(printed, folded(printed), language="text"))
         if is_drawn:
             made.append(self.picture(page, value))
         return made

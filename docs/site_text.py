@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -25,6 +26,33 @@ IMAGE = re.compile(r"(!\[[^\]]*\]\()([^)\s:]+)\)")
 
 NIGHT = 0.078
 """Brightness of the site's ground in the dark, to which a white one is turned."""
+
+
+WIDTH = 90
+"""Characters of a printed line on the site."""
+
+
+def folded(printed: str) -> str:
+    """What was printed, in lines that the site has room for; tables stay as they are.
+
+    A line that goes on in a deeper one, since it was too long for a terminal, is put together first.
+    """
+    lines: list[str] = []
+    for line in printed.splitlines():
+        if lines and len(lines[-1]) > WIDTH and _indent(line) > _indent(lines[-1]):
+            lines[-1] += " " + line.lstrip()
+        else:
+            lines.append(line)
+    return "\n".join(
+        line
+        if line[:1] in tuple("┏┃┡│└")
+        else textwrap.fill(line, WIDTH, subsequent_indent=" " * (_indent(line) + 4))
+        for line in lines
+    )
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def darken(source: Path, target: Path) -> None:

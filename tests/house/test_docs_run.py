@@ -269,6 +269,16 @@ def test_a_link_leads_to_the_page_of_the_site_that_has_the_text():
     assert led == "[a](../kept/contributing.md) [b](../threats.md#tables) c ![d](../images/history.png)"
 
 
+def test_what_is_printed_for_a_terminal_is_folded_anew_for_the_site():
+    long = "  worst case: " + "word " * 19 + "end"
+    text = f"use x=1\n{long}\n    and so on\nsuspicious: 2\n┃ a | {'b' * 100} ┃"
+    first, *rest = site_text.folded(text).splitlines()
+    assert first == "use x=1"
+    assert max(map(len, rest[:-2])) <= 90
+    assert " ".join(" ".join(rest[:-2]).split()) == " ".join(f"{long} and so on".split())
+    assert rest[-2:] == ["suspicious: 2", f"┃ a | {'b' * 100} ┃"]
+
+
 def test_a_figure_on_white_is_turned_into_one_on_the_ground_of_the_night(tmp_path):
     image = pytest.importorskip("PIL.Image")
     colors = [(255, 255, 255), (0, 0, 0), (0, 114, 178)]
