@@ -44,6 +44,7 @@ Changed later the same day, before the run that misses.csv holds, because the li
   candidates, as all certificates do.
 * `left out` is `worst_case(n)` with n the number of lies that were told. What `default` prints allows
   for its own number: a tenth of the readings, or those that look false, or the least that there must be.
+* Of the seeds the first three were played (`--seeds 3`): as many as there was time for.
 """
 
 import argparse
