@@ -351,3 +351,40 @@ def test_no_run_recommends_a_point_whose_only_readings_are_flagged(seeds: range)
         assert not there <= flagged or len(flagged) == len(run.trials)
         assert run.recommendation.n_honest + len(flagged) == len(run.trials)
         assert run.n_suspects == len(flagged)
+
+
+def test_beyond_a_thousand_readings_the_others_are_compared_with_those_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As if they were not there: a dense posterior of each hypothesis, by the readings compared."""
+    monkeypatch.setattr("unbribable.doubt.judge.N_COMPARED", 80)
+    monkeypatch.setattr("unbribable.doubt.judge.N_HEARD", 40)
+    rng = np.random.default_rng(2)
+    U = rng.random((130, 2))
+    y = np.sin(4.0 * U[:, 0]) + U[:, 1] + 0.05 * rng.standard_normal(130)
+    lies = np.arange(5, 130, 13)
+    y[lies] += 3.0
+    judge = Judge(Known(), 130)
+    judge.learn(U, y, np.arange(1, 131))
+    found = judge.verdict()
+    assert set(np.flatnonzero(found.is_flagged)) == set(lies.tolist())
+    now = judge._now
+    assert len(now.compared) <= 80
+    assert {*evenly(130, 40)} <= {*now.compared.tolist()}
+    k = int(now.others[0])
+    means, vars_ = [], []
+    lengthscales, scale2, noise2, mean = now.chains.parts()
+    for p in range(len(scale2)):
+        kept = now.chains.z[p] == 0.0
+        kernel = ub.Matern(2.5, tuple(lengthscales[p]))
+        K = scale2[p] * (kernel(now.data.U[kept], now.data.U[kept]) + 1e-7 * np.eye(kept.sum()))
+        K += noise2[p] * np.eye(kept.sum())
+        cross = scale2[p] * kernel(now.data.U[kept], U[[k]])[:, 0]
+        weights = np.linalg.solve(K, cross)
+        means.append(mean[p] + weights @ (now.data.y[kept] - mean[p]))
+        vars_.append(scale2[p] - weights @ cross + noise2[p])
+    sd = np.sqrt(np.mean(vars_) + np.var(means))
+    assert found.expected[k] == pytest.approx(now.data.origin + now.data.unit * np.mean(means), rel=1e-3)
+    assert found.sd[k] == pytest.approx(now.data.unit * sd, rel=1e-3)
+    inside, outside = judge.elsewhere(np.array([int(now.compared[3])])), judge.elsewhere(np.array([k]))
+    assert np.isfinite([*inside, *outside]).all()

@@ -126,6 +126,19 @@ def test_a_cap_on_lies_that_the_assumptions_state_is_not_used() -> None:
     assert (capped.lower, capped.upper) == free.worst_case(2) == capped.worst_case(2)
 
 
+def test_with_many_lies_readings_are_not_dealt_into_hands_unless_the_algorithm_plays() -> None:
+    """Hands of a few readings each say nothing, and cost as much as all."""
+    for lies, explore, kind in (
+        (20, 2.0, "QuorumGPUCB"),
+        (21, 2.0, "RobustGPUCB"),
+        (21, None, "QuorumGPUCB"),
+    ):
+        plan = Plan(200, lies=lies, explore=explore)
+        algorithm = plan.algorithm(GRID, ANY_SIZE, 1.0, 200, ub.Study(GRID, seed=0).engine.seed)
+        assert type(algorithm).__name__ == kind
+    assert plan.n_lies(200) == 21
+
+
 # --- in words ------------------------------------------------------------------------------------
 
 

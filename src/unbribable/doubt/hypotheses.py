@@ -91,7 +91,7 @@ class Data:
         self.unit = max(unit, 1.0 / FARTHEST * (known.noise_std or 0.0))  # differ by less than noise
         self.y: Floats = np.clip((y - self.origin) / self.unit, -FARTHEST, FARTHEST)
         self.doubt, self.is_certain = doubt, np.isinf(doubt)
-        self.log_lie: Floats = -np.log(math.pi * LIE_SPREAD * (1.0 + (self.y / LIE_SPREAD) ** 2))
+        self.log_lie = _log_lie(self.y)
         self.noise2: Floats = np.ones(self.n) if noise is None else noise**2
         order = np.argsort(rounds, kind="stable")
         self.before, self.after = np.full(self.n, self.n), np.full(self.n, self.n)
@@ -104,6 +104,12 @@ class Data:
             self.gaps: Floats = ((U[rows] - U[columns]) ** 2).T.copy()
         else:
             self.gram = known.kernel(U, U)[rows, columns]
+
+
+def _log_lie(y: Floats) -> Floats:
+    """The log density of lies, in robust units."""
+    density: Floats = -np.log(math.pi * LIE_SPREAD * (1.0 + (y / LIE_SPREAD) ** 2))
+    return density
 
 
 def location_and_scale(y: Floats) -> tuple[float, float]:
@@ -346,6 +352,26 @@ class Hypotheses:
         dual = np.einsum("pij,pj->pi", self._inverse, read)
         error, var = self._without(off, read, dual, least)
         return self.data.y - error, var
+
+    def further(self, U: Floats, y: Floats, doubt: Floats) -> tuple[Floats, Floats, Floats]:
+        """Of further readings, each compared with these alone: as if the others were not there.
+
+        Args:
+            U: Their points, (k, d).
+            y: The readings, in the unit of the readings, (k,).
+            doubt: As of `Data`, (k,).
+
+        Returns:
+            The probability of a lie, what is expected, and the variance of it around that, (P, k) each.
+        """
+        data = self.data
+        y = np.clip((y - data.origin) / data.unit, -FARTHEST, FARTHEST)
+        mean, var = Belief(data, self).each(U)
+        var = var + self.parts()[2][:, None]
+        honest = -0.5 * ((y - mean) ** 2 / var + np.log(var)) - _HALF_LOG_2PI
+        n_lies = self.z.sum(axis=1)[:, None]
+        odds = np.log((A + n_lies) / (B + data.n - n_lies))
+        return expit(_log_lie(y) - honest + odds + doubt), mean, var
 
     def elsewhere(self, places: Ints) -> tuple[Floats, Floats]:
         """Mean and variance of f at a point by all readings but its own, these ones: (P, 1) each."""

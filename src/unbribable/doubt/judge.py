@@ -21,6 +21,10 @@ N_HEARD = 128
 N_WHOLE = 256
 """Readings beyond which every fourth hypothesis alone is compared with all of them."""
 
+N_COMPARED = 1024
+"""Readings that are compared with each other, at most, evenly over the rounds. Others are compared
+with these alone."""
+
 N_START, N_SWEEPS = 60, 6
 """Sweeps after the first states were drawn, and after each further reading."""
 
@@ -46,6 +50,27 @@ class Verdict:
     def is_flagged(self) -> Bools:
         """Which look like lies."""
         return self.probability >= FLAGGED
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """All readings, and what the chains say of those that are compared with each other."""
+
+    U: Floats
+    y: Floats
+    doubt: Floats
+    data: Data
+    """Of those compared."""
+    chains: Hypotheses
+    """Likewise."""
+    compared: Ints | None
+    """Where they stand among all; None: they are all."""
+
+    @property
+    def others(self) -> Ints:
+        """The places of the readings that are not compared with each other."""
+        every = np.arange(len(self.y))
+        return every[:0] if self.compared is None else np.setdiff1d(every, self.compared)
 
 
 @dataclass(frozen=True)
@@ -81,7 +106,7 @@ class Judge:
         self._n = 0  # readings that the chains have followed
         self._chains: Hypotheses | None = None
         self._heard: Ints | None = None  # those that they are about, if not all
-        self._state: tuple[int, Data, Hypotheses] | None = None
+        self._state: _Look | None = None
 
     def learn(self, U: Floats, y: Floats, rounds: Ints) -> None:
         """Judge these readings: the ones told before, and further ones after them.
@@ -91,7 +116,7 @@ class Judge:
             y: Their readings, (n,).
             rounds: The round of each, (n,).
         """
-        if self._state is not None and self._state[0] == len(y):
+        if self._state is not None and len(self._state.y) == len(y):
             return
         stop = last_stop(len(y), self.n_first)
         start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
@@ -103,25 +128,38 @@ class Judge:
 
     def verdict(self) -> Verdict:
         """On all readings."""
-        _, data, chains = self._now
+        now = self._now
+        data, chains, others = now.data, now.chains, now.others
         mean, sd = mixed(*chains.predicted())
+        chance: Floats = chains.chance.mean(axis=0)
+        if now.compared is not None:
+            chances, means, vars_ = chains.further(now.U[others], now.y[others], now.doubt[others])
+            mean_, sd_ = mixed(means, vars_)
+            order = np.argsort(np.concatenate([now.compared, others]), kind="stable")
+            chance = np.concatenate([chance, chances.mean(axis=0)])[order]
+            mean, sd = np.concatenate([mean, mean_])[order], np.concatenate([sd, sd_])[order]
         return Verdict(
-            probability=chains.chance.mean(axis=0),
+            probability=chance,
             expected=data.origin + data.unit * mean,
             sd=data.unit * sd,
-            is_equal=data.doubt > 0.0,
+            is_equal=now.doubt > 0.0,
         )
 
     def predict(self, U: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of f at points of the unit cube, (k, d): (k,) each."""
-        _, data, chains = self._now
+        data, chains = self._now.data, self._now.chains
         mean, sd = Belief(data, chains).at(U)
         return data.origin + data.unit * mean, data.unit * sd
 
     def elsewhere(self, places: Ints) -> tuple[float, float]:
         """Mean and standard deviation of f at a point, by all readings but its own, which are these."""
-        _, data, chains = self._now
-        mean, sd = mixed(*chains.elsewhere(places))
+        now = self._now
+        data, chains = now.data, now.chains
+        own = places if now.compared is None else np.flatnonzero(np.isin(now.compared, places))
+        if len(own):
+            mean, sd = mixed(*chains.elsewhere(own))
+        else:
+            mean, sd = Belief(data, chains).at(now.U[places[:1]])
         return data.origin + data.unit * float(mean[0]), data.unit * float(sd[0])
 
     @property
@@ -137,17 +175,16 @@ class Judge:
 
     def typical(self) -> Typical:
         """The medians of all hypotheses."""
-        _, data, chains = self._now
+        data, chains = self._now.data, self._now.chains
         scale, noise_std, mean = chains.typical()
         return Typical(data.origin + data.unit * mean, data.unit * scale, data.unit * noise_std)
 
     def belief(self, pending: Floats | None = None) -> Belief:
         """What is thought of f in robust units, given that the pending points will be read."""
-        _, data, chains = self._now
-        return Belief(data, chains, pending)
+        return Belief(self._now.data, self._now.chains, pending)
 
     @property
-    def _now(self) -> tuple[int, Data, Hypotheses]:
+    def _now(self) -> _Look:
         if self._state is None:
             raise RuntimeError("a judgement needs a reading, there is none yet; tell one")
         return self._state
@@ -159,7 +196,7 @@ class Judge:
         n = len(y)
         rng = np.random.default_rng([_KEY, n])
         heard = evenly(n, N_HEARD) if n > N_HEARD else None
-        data = self._data(U, y, rounds, heard)
+        data = self._data(U, y, rounds, equal_doubt(U, y), heard)
         if self._chains is None or n > N_EACH or n == self.n_first:
             chains = Hypotheses.drawn(data, rng)
             for k in range(N_START):
@@ -174,21 +211,25 @@ class Judge:
 
     def _look(self, U: Floats, y: Floats, rounds: Ints) -> None:
         """Have every reading judged by what the chains say now."""
-        chains, n = self._chains, len(y)
+        chains, n, doubt, compared = self._chains, len(y), equal_doubt(U, y), None
         assert chains is not None
         data = chains.data
         if data.n < n:
-            data = self._data(U, y, rounds, None)
+            heard = self._heard
+            if n > N_COMPARED:
+                heard = np.arange(data.n) if heard is None else heard
+                compared = np.union1d(evenly(n, N_COMPARED - len(heard)), heard)
+                heard = np.searchsorted(compared, heard)
+            data = self._data(U, y, rounds, doubt, compared)
             if n > N_WHOLE:
                 chains = chains.thinned(len(chains.theta) // 4)
-            chains = chains.continued(data, self._heard)
+            chains = chains.continued(data, heard)
             rng = np.random.default_rng([_KEY, n, 1])
             for _ in range(2):
                 chains.judge(rng)
-        self._state = (n, data, chains)
+        self._state = _Look(U, y, doubt, data, chains, compared)
 
-    def _data(self, U: Floats, y: Floats, rounds: Ints, kept: Ints | None) -> Data:
-        doubt = equal_doubt(U, y)
+    def _data(self, U: Floats, y: Floats, rounds: Ints, doubt: Floats, kept: Ints | None) -> Data:
         if kept is not None:
             U, y, rounds, doubt = U[kept], y[kept], rounds[kept], doubt[kept]
         return Data(U, y, rounds, doubt, self._known)
