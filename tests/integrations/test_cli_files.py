@@ -215,7 +215,7 @@ def test_a_retracted_reading_is_as_if_it_had_never_been_told():
     assert after["naive_number"] != 5
     assert after["n_trials"] == before["n_trials"] - 1
     assert after["regret_bound"] is None
-    assert "No guarantee: the values of trials [5] were taken out" in after["guarantee"]
+    assert "No guarantee: the reading of trial 5 was taken out" in after["guarantee"]
     assert 5 not in [each["number"] for each in as_json("suspects", "oven", "--all")]
     assert "number must be that of a complete trial, got 5, which is retracted already" in call(
         "retract", "oven", 5, "stuck", code=2

@@ -130,9 +130,8 @@ def test_a_failed_reading_is_told_as_such_and_teaches_nothing():
     call("tell", "laser", asked["number"], "--failed")
     assert as_json("status", "laser")["trials"] == {"complete": 3, "fail": 1}
     after = as_json("recommend", "laser")
-    condition = "the one missing reading is not missing because of its value"
-    assert f"if {condition}" in after.pop("guarantee")
-    assert "missing" not in before.pop("guarantee")
+    for said in (before, after):  # where lies are counted nothing is supposed of missing readings
+        assert "missing" not in said.pop("guarantee")
     assert {key: value for key, value in after.pop("price").items() if key != "words"} == {
         key: value for key, value in before.pop("price").items() if key != "words"
     }

@@ -68,10 +68,11 @@ def test_with_kernel_noise_and_norm_given_f_is_inside_the_bounds(
             **words,
         )
         assert run.regret_bound is not None, "all that was given is true"
-        main, units = run.engine.judge().instances["main"], run.engine.fit().judge.units
-        truth = f(run.engine.judge().candidates.coordinates)
+        low, high = run.engine.algorithm().bounds()
+        units = run.engine.model().units
+        truth = f(run.engine.algorithm().candidates.coordinates)
         model = (truth - units.center) / units.scale
-        assert np.all((main.lcb_bar - 1e-9 <= model) & (model <= main.ucb_bar + 1e-9))
+        assert np.all((low - 1e-9 <= model) & (model <= high + 1e-9))
         value = float(f(np.asarray(run.x)[None])[0])
         assert run.lower is not None
         assert run.upper is not None

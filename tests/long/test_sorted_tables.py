@@ -23,7 +23,7 @@ def test_a_sorted_table_is_falsely_judged_as_rarely_as_any(words: dict[str, Any]
         audit = ub.audit(points, y, GRID, assumptions=ASSUMED, **words)
         best, fx = audit.recommendation, float(f(audit.recommendation.x)[0])
         n_false += best.regret_bound is None or not best.lower <= fx <= best.upper
-        n_wrong += wrong(audit.result.engine.judge()) != ""
+        n_wrong += wrong(audit.result.engine.algorithm()) != ""
         n_accused += audit.least_corruption > 0.0 or bool(audit.proof.lies)
     assert max(n_false, n_wrong, n_accused) <= ASSUMED.delta * N_TABLES
 
