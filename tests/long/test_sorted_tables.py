@@ -14,6 +14,13 @@ from practice.tables import ASSUMED, GRID, f, table, wrong
 N_TABLES = 100
 
 
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge that hardly looks: nothing tested here rests on a verdict, and there are 640 tables."""
+    for name, value in (("N_START", 1), ("N_HEARD", 12), ("N_COMPARED", 24)):
+        monkeypatch.setattr(f"unbribable.doubt.judge.{name}", value)
+
+
 @pytest.mark.parametrize("order", ["worst first", "best first"])
 @pytest.mark.parametrize("words", [{"corruption": 0}, {"corruption": 0.5}, {"lies": 1}], ids=str)
 def test_a_sorted_table_is_falsely_judged_as_rarely_as_any(words: dict[str, Any], order: str) -> None:
