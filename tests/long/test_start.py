@@ -1,14 +1,10 @@
-"""What a command costs before it does anything: a script calls one for every reading."""
+"""What a command loads before it does anything: a script calls one for every reading."""
 
 import os
-import resource
 import subprocess
 import sys
 
 import pytest
-
-MOST = 1.0
-"""Seconds of processor time."""
 
 COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
 """As it is for users: modules are compiled once."""
@@ -27,20 +23,11 @@ def folder(tmp_path_factory):
 
 
 def started(*words, at, before=()):
-    """Processor time of a command in a process of its own."""
+    """What a command in a process of its own writes beside its answer."""
     told = [*before, "-m", "unbribable", *map(str, words)]
-    then = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([sys.executable, *told], cwd=at, env=COMPILED, capture_output=True, text=True)
-    now = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
-    return now.ru_utime - then.ru_utime + now.ru_stime - then.ru_stime, done.stderr
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("words", [["--help"], ["study", "ask", "laser"]])
-def test_a_command_starts_within_a_second_of_processor_time(folder, words):
-    """The least of several: beside other work the same takes more."""
-    assert min(started(*words, at=folder)[0] for _ in range(5)) < MOST
+    return done.stderr
 
 
 @pytest.mark.long
@@ -52,7 +39,7 @@ def test_a_command_starts_within_a_second_of_processor_time(folder, words):
     ],
 )
 def test_a_command_loads_nothing_that_it_does_not_need(folder, words, not_needed):
-    _, imported = started(*words, at=folder, before=["-X", "importtime"])
+    imported = started(*words, at=folder, before=["-X", "importtime"])
     modules = [line.rpartition("|")[2].strip() for line in imported.splitlines()]
     assert "numpy" in modules
     assert not set(not_needed) & set(modules)
