@@ -29,8 +29,11 @@ UNKNOWN = "unknown"
 
 N_DEALT = 20
 """Lies up to which readings are dealt into hands where a heuristic chooses the points. What is printed
-rests on leaving readings out; with more lies only the interval of a picture rests on the algorithm, and
-is about lies that total at most 2 B0 for each."""
+rests on leaving readings out; with more lies the algorithm only holds the readings, and its bounds say
+no more than |f| <= B0, whatever the lies."""
+
+ANYTHING = 1e150
+"""More than any lie that is taken, in units of B0: a finite number, so that nothing overflows."""
 
 DELTA = 0.1
 """Probability with which the guarantee may fail where nothing else is said."""
@@ -200,7 +203,7 @@ class Plan:
             n_lies = self.n_lies(n_readings)
             if self.explore is None or n_lies <= N_DEALT:
                 return QuorumGPUCB(domain, assumed, n_lies=n_lies, seed=seed)
-            return RobustGPUCB(domain, assumed, C=2.0 * assumed.B0 * n_lies)
+            return RobustGPUCB(domain, assumed, C=ANYTHING * assumed.B0)
         if self.corruption == 0:
             return GPUCB(domain, assumed)
         return RobustGPUCB(domain, assumed, C=float(self.corruption) / scale)
