@@ -26,7 +26,7 @@ test-oldest-optuna:
 	for version in 4.8.0 4.0.0; do \
 		.venv-oldest/bin/python -m pip install --quiet --editable ".[dev,optuna]" optuna==$$version && \
 		OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-			.venv-oldest/bin/python -m pytest -n 2 -q -rs tests/integrations || exit 1; \
+			.venv-oldest/bin/python -m pytest -n 2 -q -rs tests/hosts || exit 1; \
 	done
 
 lint: .venv/.installed

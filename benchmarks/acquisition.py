@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 import unbribable as ub
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.rule import Play, Surface
-from unbribable.decision.search import surface
+from unbribable.decision.asking.rule import Play, Surface
+from unbribable.decision.asking.search import surface
 from unbribable.model.checks import Floats
 
 ASSUMED = ub.Assumptions(ub.Matern(2.5, 0.25), B=3.0, B0=1.5, noise_std=0.05, lam=0.05)

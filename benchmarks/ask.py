@@ -20,7 +20,7 @@ from optuna.distributions import FloatDistribution
 from threadpoolctl import threadpool_limits
 
 import unbribable as ub
-from unbribable.integrations.optuna_sampler import UnbribableSampler
+from unbribable.hosts.optuna.sampler import UnbribableSampler
 
 SPACE = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
 

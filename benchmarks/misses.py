@@ -66,8 +66,8 @@ import unbribable as ub
 from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.recommend import trusted
 from unbribable.lab.world.named_functions import TEST_FUNCTIONS
-from unbribable.practice.advice import advise
-from unbribable.practice.engine import Engine
+from unbribable.study.advice import advise
+from unbribable.study.engine import Engine
 
 ROUNDS = 30
 NOISE = 0.05
@@ -188,7 +188,7 @@ def told_anew(played: Play, words: dict[str, Any]) -> Engine:
     own = played.result.engine
     if not words:
         return own
-    engine = own.copied()
+    engine = own.replayed(own.log.values())
     engine.plan = replace(own.plan, **{"lies": None, **words})
     engine._judge = own.judge()
     return engine

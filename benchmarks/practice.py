@@ -32,7 +32,7 @@ from benchmarks.practice_players import PLAYERS, made_by
 from benchmarks.practice_protocols import FIRST_SEED, PROTOCOLS, ROOT, Job, Protocol
 from benchmarks.practice_table import page
 from benchmarks.practice_world import Game
-from unbribable.drawing import DPI
+from unbribable.say.figures.drawing import DPI
 
 
 def start_worker() -> None:

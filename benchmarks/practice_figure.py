@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import unbribable.drawing as drawing
+import unbribable.say.figures.drawing as drawing
 from benchmarks.practice_games import Games
-from unbribable.drawing import styled
+from unbribable.say.figures.drawing import styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

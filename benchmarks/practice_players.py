@@ -139,6 +139,6 @@ def made_by(player: str) -> str:
     if player == "random":
         return f"numpy {version('numpy')}"
     root = Path(ub.__file__).parent
-    parts = ("decision", "doubt", "model", "practice", "theory")
+    parts = ("decision", "doubt", "model", "study", "theory")
     files = sorted(file for part in parts for file in (root / part).rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

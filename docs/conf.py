@@ -35,7 +35,7 @@ html_theme_options = {
     },
     "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
 }
-html_logo = html_favicon = "../src/unbribable/web/static/icon.svg"
+html_logo = html_favicon = "../src/unbribable/page/static/icon.svg"
 html_show_sourcelink = html_show_copyright = False
 
 # what is copied is what is typed: not what was printed

@@ -7,7 +7,7 @@ import sys
 
 import optuna
 
-from unbribable.integrations.optuna_sampler import UnbribableSampler
+from unbribable.hosts.optuna.sampler import UnbribableSampler
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import accuracy_score
 from sklearn.svm import SVC
 
-from unbribable.integrations.optuna_sampler import UnbribableSampler
+from unbribable.hosts.optuna.sampler import UnbribableSampler
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 for category in (optuna.exceptions.ExperimentalWarning, FutureWarning):  # Optuna's about itself

@@ -3,8 +3,8 @@
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.units import MODEL_UNITS
 from unbribable.doubt.suspect import Suspect
-from unbribable.practice.figures.run import judge_of
-from unbribable.practice.suspects import suspects
+from unbribable.say.figures.run import judge_of
+from unbribable.study.suspects import suspects
 
 
 def suspects_of(algorithm: Algorithm) -> tuple[Suspect, ...]:

@@ -10,7 +10,7 @@ pytest.importorskip("typer")
 from rich.console import Console
 from typer.testing import CliRunner
 
-from practice.experiments import furnace, write
+from auditing.experiments import furnace, write
 from printed import unwrapped
 from unbribable.cli import show
 from unbribable.cli.main import app

@@ -2,16 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
+from unbribable.auditing.audit import Audit, audit
 from unbribable.decision.algorithm import AssumptionsRefuted
-from unbribable.decision.hindsight import RegretCertificate
 from unbribable.decision.player import Player
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.policies.ladder import LadderGPUCB
 from unbribable.decision.policies.layered import LayeredGPUCB
 from unbribable.decision.policies.quorum import QuorumGPUCB
-from unbribable.decision.price import Price
 from unbribable.decision.proposal import Proposal, Query, Reading
+from unbribable.decision.proven.hindsight import RegretCertificate
+from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.box import Box
@@ -19,15 +20,15 @@ from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
-from unbribable.practice.audit import Audit, audit
-from unbribable.practice.maximize import maximize, minimize
-from unbribable.practice.result import Result, Trial
-from unbribable.practice.study import Study
+from unbribable.study.maximize import maximize, minimize
+from unbribable.study.result import Result
+from unbribable.study.study import Study
+from unbribable.study.trial import Trial
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.information_gain import MaxInformationGain
 
 if TYPE_CHECKING:
-    from unbribable.practice.figures.plots import (
+    from unbribable.say.figures.plots import (
         plot_history,
         plot_importance,
         plot_posterior,
@@ -84,7 +85,7 @@ _PLOTS = ("plot_history", "plot_importance", "plot_posterior", "plot_suspects", 
 def __getattr__(name: str) -> Any:
     """Loaded when they are asked for: the figures, which need matplotlib."""
     if name in _PLOTS:
-        from unbribable.practice.figures import plots
+        from unbribable.say.figures import plots
 
         return getattr(plots, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

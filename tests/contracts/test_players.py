@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS, PLAYERS, RIVALS
 from unbribable import lab
-from unbribable.decision.conditions import BetaGiven, TakenOut
-from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.player import MEMBERS, details_of
+from unbribable.decision.proven.conditions import BetaGiven, TakenOut
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.lab.report.outcomes import cell_of, reduced
 from unbribable.lab.world.adversaries import Flip
 from unbribable.lab.world.objectives import figure_1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import naive
 import unbribable as ub
 from games import Design, designs
-from unbribable.decision.anywhere import Anywhere
+from unbribable.decision.asking.anywhere import Anywhere
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.model.checks import Floats

@@ -8,7 +8,7 @@ import pytest
 
 import unbribable as ub
 from contracts.members import ALGORITHMS
-from unbribable.decision.ahead import Avoided
+from unbribable.decision.asking.ahead import Avoided
 
 ASSUMED = ub.Assumptions(ub.Matern(2.5, 0.4), B=2.0, B0=1.0, noise_std=0.1, lam=0.05, c_max=0.5)
 GRID = ub.Grid(np.random.default_rng(3).random((12, 2)))

@@ -12,7 +12,7 @@ import unbribable as ub
 from contracts.members import ALGORITHMS, BY_INSTANCE, algorithms
 from games import is_too_often, leaves
 from told import reading_of
-from unbribable.decision.anywhere import Anywhere
+from unbribable.decision.asking.anywhere import Anywhere
 from unbribable.decision.proven.certain import certain
 from unbribable.decision.units import Units
 from unbribable.model.checks import Floats

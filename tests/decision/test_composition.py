@@ -10,7 +10,7 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from told import told
-from unbribable.decision import search
+from unbribable.decision.asking import search
 
 FLOOR = Path(search.__file__).parent
 ASSUMED = ub.Assumptions(ub.Matern(2.5, 0.4), B=2.0, B0=1.0, noise_std=0.1, lam=0.05, c_max=0.5)

@@ -18,7 +18,7 @@ from contracts.members import ALGORITHMS
 from doubted import suspects_of
 from printed import unwrapped
 from told import reading_of
-from unbribable.decision.conditions import (
+from unbribable.decision.proven.conditions import (
     Blind,
     Chosen,
     FitIsRight,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unbribable.decision.draws import Seed
+from unbribable.decision.asking.draws import Seed
 
 ENTROPY = [0, 7, 2**32, 2**31 + 5, 2**127 + 1, 2**160 + 9, (1, 2, 3), (1, 2, 3, 4, 5, 2**40), (0,)]
 

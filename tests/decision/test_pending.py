@@ -9,7 +9,7 @@ import pytest
 import unbribable as ub
 from contracts.members import BY_INSTANCE, algorithms
 from told import player_of
-from unbribable.decision.ahead import Ahead
+from unbribable.decision.asking.ahead import Ahead
 from unbribable.model.checks import Floats
 
 KERNEL = ub.Matern(2.5, 0.4)

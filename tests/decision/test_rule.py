@@ -8,9 +8,9 @@ import pytest
 import unbribable as ub
 from contracts.members import BY_INSTANCE, algorithms
 from told import reading_of
-from unbribable.decision.anywhere import Anywhere
-from unbribable.decision.rule import Play, Surface, polish, spread
-from unbribable.decision.search import surface
+from unbribable.decision.asking.anywhere import Anywhere
+from unbribable.decision.asking.rule import Play, Surface, polish, spread
+from unbribable.decision.asking.search import surface
 from unbribable.model.checks import Floats
 
 ASSUMED = ub.Assumptions(ub.Matern(2.5, 0.25), B=3.0, B0=1.5, noise_std=0.05, lam=0.05)

@@ -19,25 +19,37 @@ MAY_IMPORT = {
     "decision": {"model", "theory"},
     "doubt": {"model"},
     "say": {"model", "theory", "decision", "doubt"},
-    "practice": {"model", "theory", "decision", "doubt", "say"},
-    "integrations": {"model", "theory", "decision", "doubt", "say", "practice"},
-    "web": {"model", "theory", "decision", "doubt", "say", "practice", "lab/game"},
+    "study": {"model", "theory", "decision", "doubt", "say", "auditing"},  # `Study.audit` alone, late
+    "auditing": {"model", "theory", "decision", "doubt", "say", "study", "say/figures"},
+    "say/figures": {"model", "decision", "doubt", "say", "study", "auditing"},
+    "hosts": {"model", "theory", "decision", "doubt", "say", "study"},
+    "page": {
+        "model",
+        "theory",
+        "decision",
+        "doubt",
+        "say",
+        "say/figures",
+        "study",
+        "auditing",
+        "lab/game",
+    },
     "lab": {"lab/world", "lab/rivals", "lab/runs"},
     "lab/world": {"model"},
-    "lab/rivals": {"model", "theory", "decision", "practice"},
+    "lab/rivals": {"model", "theory", "decision", "study"},
     "lab/runs": {"model", "theory", "decision", "lab/world", "lab/rivals"},
-    "lab/report": {"model", "lab/runs", "lab/rivals"},
+    "lab/report": {"model", "say/figures", "lab/runs", "lab/rivals"},
     "lab/theorems": {"model", "theory"},
-    "lab/game": {"model", "theory", "decision", "lab/world", "lab/runs"},
+    "lab/game": {"model", "theory", "decision", "say/figures", "lab/world", "lab/runs"},
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 """Floor -> other floors it may import. Rooms of the lab are floors: its learners and its world are as
 far apart as any."""
 
 BESIDE = {
-    "__init__.py": {"model", "theory", "decision", "doubt", "say", "practice", "integrations"},
+    "__init__.py": {"model", "theory", "decision", "doubt", "say/figures", "study", "auditing"},
     "__main__.py": {"cli"},
-    **{name: set() for name in ("drawing.py", "extras.py", "figure.py", "files.py")},
+    **{name: set() for name in ("extras.py", "files.py")},
 }
 """The same of the files beside the floors."""
 
@@ -45,7 +57,7 @@ PRINTS = PACKAGE / "model" / "spoken.py"
 """The one exception: values print as sentences. `say` is imported there alone, and only on printing."""
 
 LAB = {floor for floor in MAY_IMPORT if floor.startswith("lab")}
-DOORS_OF_THE_LAB = {"web", "cli"}
+DOORS_OF_THE_LAB = {"page", "cli"}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -56,7 +68,7 @@ def floor_of(path):
 
 def floor_at(folders):
     """The floor of what stands in these folders of the package; in the lab, each room is one."""
-    n = 2 if folders[0] == "lab" else 1
+    n = 2 if folders[0] == "lab" or folders[:2] in (("say", "figures"), ["say", "figures"]) else 1
     return "/".join(folders[:n])
 
 

@@ -8,35 +8,34 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "unbribable"
 
-FLOORS = ("model", "theory", "decision", "doubt", "practice")
+FLOORS = ("model", "theory", "decision", "doubt", "study", "auditing")
 """Those below `say`."""
 
 MOST = 3
 """Words in a row that a name or the value of an enumeration may have."""
 
 AT_THE_EDGE = {
-    "practice/audit_page.py": "a page: layout and headings around the sentences of `say`",
-    "practice/figures": "captions and legends, drawn where they are read",
-    "practice/columns.py": "what is refused in a user's table, said in its words",
-    "practice/table.py": "the same",
+    "auditing/page.py": "a page: layout and headings around the sentences of `say`",
+    "auditing/columns.py": "what is refused in a user's table, said in its words",
+    "auditing/table.py": "the same",
 }
 """Rooms that a user's file or eye meets directly, each with the reason."""
 
 ALLOWED = {
     "model/dimensions.py": "low must be >= 1, high <= 2**40 and step 1 on a log scale",
-    "decision/draws.py": "; an integer >= 0, a SeedSequence or None for fresh entropy is allowed",
+    "decision/asking/draws.py": "; an integer >= 0, a SeedSequence or None for fresh entropy is allowed",
     "decision/journal.py": "asked here, tell its query",
     "decision/policies/ladder.py": "that there are lies",
     "decision/policies/layered.py": "that there are lies",
-    "practice/maximize.py": "they are kept in {}: mend f, or call again to resume from there",
-    "practice/saving.py": "a file that cannot be written",
+    "study/maximize.py": "they are kept in {}: mend f, or call again to resume from there",
+    "study/saving.py": "a file that cannot be written",
 }
 """Parts of errors that are put together before they are raised, and values of an enumeration."""
 
 OF_ERRORS = ("warn", "missing", "add_note", "Error", "Warning")
 """How calls end to which a message is given."""
 
-LONG = {"practice/plan.py": "what the settings are, for the documentation of five functions"}
+LONG = {"study/plan.py": "what the settings are, for the documentation of five functions"}
 
 
 def files():
@@ -112,14 +111,14 @@ PARSED = re.compile(
 """How a display string would be parsed."""
 
 OF_INPUT = {
-    "practice/columns.py": "cells of a user's table",
-    "practice/csv_file.py": "the beginning of a user's file",
-    "integrations/optuna_terms.py": "keys of attributes in Optuna's storage",
+    "auditing/columns.py": "cells of a user's table",
+    "auditing/csv_file.py": "the beginning of a user's file",
+    "hosts/optuna/terms.py": "keys of attributes in Optuna's storage",
     "cli/storage.py": "addresses of databases",
-    "web/guard.py": "paths of requests",
+    "page/guard.py": "paths of requests",
     "cli/page.py": "lines of a log",
-    "practice/figures/worst_case.py": "labels of its own legend",
-    "practice/run_file.py": "the beginning of a file",
+    "say/figures/worst_case.py": "labels of its own legend",
+    "study/run_file.py": "the beginning of a file",
     "lab/report/table.py": "cells that a spreadsheet would run as formulas",
     "lab/runs/hanging.py": "a traceback of Python",
     "lab/runs/kinds.py": "names of classes",

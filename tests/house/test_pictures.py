@@ -46,7 +46,7 @@ def test_the_caption_of_the_picture_names_what_the_worst_case_printed_supposes()
 def test_the_picture_and_the_words_under_it_are_those_of_the_example(monkeypatch):
     pytest.importorskip("matplotlib")
     import unbribable as ub
-    from unbribable.practice.figures.run import history
+    from unbribable.say.figures.run import history
 
     monkeypatch.syspath_prepend(ROOT / "docs")
     pictures = __import__("pictures")

@@ -7,8 +7,8 @@ import pytest
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from unbribable import lab
-from unbribable.decision.guarantee import Guarantee
-from unbribable.practice.plan import Settings
+from unbribable.decision.proven.guarantee import Guarantee
+from unbribable.study.plan import Settings
 
 OPTIONS = ["width", "noise", "tail", "gain", "beta"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from games import Game, law, liars, random_corruption, random_function
-from unbribable.decision.best import best
+from unbribable.decision.asking.best import best
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.lab.theorems.regret_bounds import elimination_time

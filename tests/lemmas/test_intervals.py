@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from games import Game, law, leaves, liars, random_function
-from unbribable.decision.best import best
+from unbribable.decision.asking.best import best
 
 X = np.linspace(0.0, 1.0, 12)[:, None]
 KERNEL = ub.Matern(2.5, 0.4)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from practice.experiments import furnace
+from auditing.experiments import furnace
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

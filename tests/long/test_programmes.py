@@ -11,8 +11,8 @@ import pytest
 from programmes import NAMES, played
 from unbribable.decision import algorithm, price
 from unbribable.decision.journal import Journal
-from unbribable.decision.levels import LevelBounds
 from unbribable.decision.policies.fast_slow import FastSlow
+from unbribable.decision.proven.levels import LevelBounds
 from unbribable.model.tally import Tally
 from unbribable.theory import budgets
 from unbribable.theory.differences import Differences

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from practice.tables import ASSUMED, GRID, f, table, wrong
+from study.tables import ASSUMED, GRID, f, table, wrong
 
 N_TABLES = 100
 

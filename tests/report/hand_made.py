@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unbribable.decision.guarantee import Guarantee
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.lab.runs.record import FORMAT, Record
 from unbribable.lab.runs.simulate import is_promised
 from unbribable.theory.budgets import Budget

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unbribable.drawing import looks
 from unbribable.lab.report import plots, report
 from unbribable.lab.report.figures import folded, instance_panels, longest, posterior_figures
 from unbribable.lab.report.numbers import spread
@@ -23,6 +22,7 @@ from unbribable.lab.report.table import Table
 from unbribable.lab.runs.record import Record
 from unbribable.lab.runs.spec import read_spec
 from unbribable.lab.runs.sweep import sweep
+from unbribable.say.figures.drawing import looks
 
 SPEC = {
     "name": "small",

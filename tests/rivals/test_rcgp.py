@@ -11,7 +11,7 @@ from scipy.special import comb
 import unbribable as ub
 from contracts.members import ALGORITHMS
 from unbribable import lab
-from unbribable.decision.conditions import InOrder, NoiseBlind, NotProved, TooMany
+from unbribable.decision.proven.conditions import InOrder, NoiseBlind, NotProved, TooMany
 from unbribable.lab.rivals import RCGPUCB
 from unbribable.lab.rivals.practice import practical_beta
 from unbribable.lab.rivals.rcgp import _log_choices, reweighed

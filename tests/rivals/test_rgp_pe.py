@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import unbribable as ub
 from games import Game, corruption, is_too_often, law, liars, random_function
-from unbribable.decision.conditions import NotProved
+from unbribable.decision.proven.conditions import NotProved
 from unbribable.lab.rivals import RGPPE
 from unbribable.lab.rivals.rgp_pe import Estimate, Plan, design
 

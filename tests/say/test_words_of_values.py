@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.decision import conditions as kinds
-from unbribable.decision.basis import Basis
-from unbribable.decision.guarantee import Guarantee
-from unbribable.decision.hindsight import RegretCertificate
-from unbribable.decision.price import Bribe
+from unbribable.decision.proven import conditions as kinds
+from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.counted import CountedLies
+from unbribable.decision.proven.guarantee import Guarantee
+from unbribable.decision.proven.hindsight import RegretCertificate
 from unbribable.decision.proven.lying import Proof
+from unbribable.decision.proven.price import Bribe
 from unbribable.decision.recommend import Level, Recommendation
 from unbribable.decision.remarks import Alone, Growing, Outside, TooManyLies, TooMuchLying
 from unbribable.decision.units import Units

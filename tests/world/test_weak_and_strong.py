@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from contracts.members import ALGORITHMS
-from unbribable.decision.draws import Seed
+from unbribable.decision.asking.draws import Seed
 from unbribable.lab.world.adversaries import Flip, View
 from world.members import Spy, T, learner, objective, play, world
 

@@ -28,7 +28,7 @@ def audit(
       unbribable audit furnace.csv --target loss --minimize --ignore cost --html audit.html
       unbribable audit furnace.csv --target yield --json
     """
-    from unbribable.practice.audit import audit as look_over
+    from unbribable.auditing.audit import audit as look_over
 
     with usage():
         if html is not None and not html.parent.is_dir():

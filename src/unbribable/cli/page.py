@@ -17,7 +17,7 @@ from unbribable.cli.storage import FORMS, database
 from unbribable.extras import needed
 
 if TYPE_CHECKING:
-    from unbribable.web.source import Source
+    from unbribable.page.source import Source
 
 HERE = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")
@@ -51,7 +51,7 @@ def page(
     """
     with installed():
         _, uvicorn = (needed("the page needs", name, "web") for name in ("starlette", "uvicorn"))
-    from unbribable.web.app import page as application
+    from unbribable.page.app import page as application
 
     with _given(what) as words:
         with usage():
@@ -82,7 +82,7 @@ def page(
 @contextmanager
 def _given(what: str | None) -> Iterator[dict[str, Any]]:
     """What the page is to show, opened: the studies of a file or of a database, or a table."""
-    from unbribable.web.source import StudyFile
+    from unbribable.page.source import StudyFile
 
     if what is None:
         yield {}

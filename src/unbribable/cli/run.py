@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.guarantee import NOTHING, Guarantee
+from unbribable.decision.proven.guarantee import NOTHING, Guarantee
 from unbribable.lab.runs.experiment import Run
 from unbribable.lab.runs.record import Record
 from unbribable.lab.runs.spec import load_spec, read_spec

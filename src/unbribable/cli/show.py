@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import typer
 
-from unbribable.practice.progress import Show, bar
+from unbribable.study.progress import Show, bar
 
 FOR_MACHINES: ContextVar[bool] = ContextVar("for_machines", default=False)
 """Whether the command under way was given --json."""

@@ -31,7 +31,7 @@ def database(storage: str, *, is_new: bool = False) -> Iterator["RDBStorage"]:
         is_new: Whether the database may be created.
     """
     with usage():
-        import_module("unbribable.integrations.optuna_sampler")  # without Optuna, says what to install
+        import_module("unbribable.hosts.optuna.sampler")  # without Optuna, says what to install
         import optuna
         import sqlalchemy
         from optuna.exceptions import StorageInternalError

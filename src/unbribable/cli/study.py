@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from optuna.storages import RDBStorage
     from optuna.study import Study
 
-    from unbribable.integrations.optuna_sampler import UnbribableSampler
+    from unbribable.hosts.optuna.sampler import UnbribableSampler
 
 app = typer.Typer(
     help="Keep a study in a database: create it, then ask and tell, one command each.",
@@ -70,7 +70,7 @@ def create(
     with database(storage, is_new=True) as opened:
         import optuna
 
-        from unbribable.integrations.optuna_sampler import UnbribableSampler
+        from unbribable.hosts.optuna.sampler import UnbribableSampler
 
         sampler = UnbribableSampler(
             n_trials=trials,
@@ -239,7 +239,7 @@ def open_study(name: str, storage: "RDBStorage") -> "tuple[Study, UnbribableSamp
     """The study and the sampler it was created with."""
     import optuna
 
-    from unbribable.integrations.optuna_sampler import UnbribableSampler
+    from unbribable.hosts.optuna.sampler import UnbribableSampler
 
     try:
         study = optuna.load_study(study_name=name, storage=storage)
@@ -254,7 +254,7 @@ def open_study(name: str, storage: "RDBStorage") -> "tuple[Study, UnbribableSamp
 
 def has_reading(study: "Study") -> bool:
     """Whether there is a reading."""
-    from unbribable.integrations.optuna_terms import retracted_of
+    from unbribable.hosts.optuna.terms import retracted_of
 
     trials, gone = study.get_trials(deepcopy=False), retracted_of(study)
     return any(trial.state.name == "COMPLETE" and trial.number not in gone for trial in trials)

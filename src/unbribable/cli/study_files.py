@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from optuna.study import Study
     from optuna.trial import FrozenTrial
 
-    from unbribable.integrations.optuna_sampler import UnbribableSampler
+    from unbribable.hosts.optuna.sampler import UnbribableSampler
 
 __all__ = ["app"]
 
@@ -36,7 +36,7 @@ def list_(storage: Storage = DEFAULT) -> Answer:
     with database(storage) as opened:
         import optuna
 
-        from unbribable.integrations.optuna_terms import STUDY_KEY
+        from unbribable.hosts.optuna.terms import STUDY_KEY
 
         rows = [
             {
@@ -69,8 +69,8 @@ def import_(
     """
     from optuna.trial import TrialState, create_trial
 
-    from unbribable.integrations.optuna_space import Space
-    from unbribable.practice.table import read_table
+    from unbribable.auditing.table import read_table
+    from unbribable.hosts.optuna.space import Space
 
     space = sampler.search_space
     assert space is not None  # every study of the command line has one
@@ -123,7 +123,7 @@ def export(
     """
     if file.exists() and not force:
         raise ValueError(f"file must be a new one, got {file}, which exists; add --force to replace it")
-    from unbribable.integrations.optuna_terms import retracted_of
+    from unbribable.hosts.optuna.terms import retracted_of
 
     names, retracted = [*(sampler.search_space or {})], retracted_of(study)
     flagged = (
@@ -186,7 +186,7 @@ def plot(
       unbribable study plot laser belief.svg --kind posterior
     """
     from unbribable.model import checks
-    from unbribable.practice.figures import plots
+    from unbribable.say.figures import plots
 
     checks.choice("kind", kind, ("posterior", "history", "suspects", "importance", "worst-case"))
     checks.choice("the ending of file", file.suffix, (".png", ".svg", ".pdf"))

@@ -13,18 +13,18 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from unbribable.cli.storage import what_failed
 from unbribable.cli.study import has_reading, open_study
-from unbribable.decision.price import Price
+from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
-from unbribable.integrations.optuna_terms import STUDY_KEY, retracted_of
-from unbribable.practice.result import Result
+from unbribable.hosts.optuna.terms import STUDY_KEY, retracted_of
+from unbribable.page.source import Source
 from unbribable.say.counting import TRIALS
-from unbribable.web.source import Source
+from unbribable.study.result import Result
 
 if TYPE_CHECKING:
     from optuna.storages import RDBStorage
     from optuna.study import Study
 
-    from unbribable.integrations.optuna_sampler import UnbribableSampler
+    from unbribable.hosts.optuna.sampler import UnbribableSampler
 
 
 class _Opened(NamedTuple):

@@ -5,19 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-from unbribable.decision.conditions import Note
-from unbribable.decision.draws import Seed
-from unbribable.decision.guarantee import Guarantee
-from unbribable.decision.hindsight import RegretCertificate, regret_certificate
+from unbribable.decision.asking.draws import Seed
+from unbribable.decision.asking.search import Search, search_on
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import Learning
 from unbribable.decision.player import Details
 from unbribable.decision.policy import Policy
-from unbribable.decision.price import Price, price
 from unbribable.decision.proposal import Proposal, Query, Reading
+from unbribable.decision.proven.conditions import Note
+from unbribable.decision.proven.guarantee import Guarantee
+from unbribable.decision.proven.hindsight import RegretCertificate, regret_certificate
+from unbribable.decision.proven.price import Price, price
 from unbribable.decision.recommend import Recommendation, certified, claim, refuted, trusted
 from unbribable.decision.saving import check_state, load, saved
-from unbribable.decision.search import Search, search_on
 from unbribable.decision.summary import details, notes, summary
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks

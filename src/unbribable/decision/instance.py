@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from unbribable.decision.levels import AtLevel, LevelBounds, LevelShift
 from unbribable.decision.options import Options
 from unbribable.decision.proven.energy import EnergyBounds
+from unbribable.decision.proven.levels import AtLevel, LevelBounds, LevelShift
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior

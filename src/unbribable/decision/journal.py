@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.conditions import Condition, Missing, Open, Pruned, TakenOut
 from unbribable.decision.proposal import Query, Reading
+from unbribable.decision.proven.conditions import Condition, Missing, Open, Pruned, TakenOut
 from unbribable.model import checks
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from unbribable.decision.choice import Choice
+from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.search import Search
 from unbribable.decision.instance import Instance
 from unbribable.decision.journal import Journal, Lost
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import CHOOSERS, Reading
-from unbribable.decision.search import Search
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.theory.information_gain import MaxInformationGain

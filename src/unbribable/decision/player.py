@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.proposal import Proposal, Query
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
 from unbribable.model.checks import Bounds, Ints
 from unbribable.theory.budgets import Budget

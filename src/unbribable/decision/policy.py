@@ -4,21 +4,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unbribable.decision.conditions import Condition, Note
-from unbribable.decision.guarantee import Guarantee
+from unbribable.decision.asking.rule import Play
 from unbribable.decision.instance import Instance
-from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Reading
+from unbribable.decision.proven.conditions import Condition, Note
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
+from unbribable.decision.proven.levels import Believer
 from unbribable.decision.recommend import Level
-from unbribable.decision.rule import Play
 from unbribable.model.checks import Bools
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import Budget, Draws
 
 if TYPE_CHECKING:
-    from unbribable.decision.choice import Choice
+    from unbribable.decision.asking.choice import Choice
 
 
 class Policy(ABC):

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.decision.conditions import (
+from unbribable.decision.proposal import Reading
+from unbribable.decision.proven.by_lies import ByLies
+from unbribable.decision.proven.conditions import (
     BetaGiven,
     Blind,
     Chosen,
@@ -18,11 +20,9 @@ from unbribable.decision.conditions import (
     Refuted,
     Void,
 )
-from unbribable.decision.guarantee import NOTHING, Guarantee
-from unbribable.decision.levels import Believer
-from unbribable.decision.proposal import Reading
-from unbribable.decision.proven.by_lies import ByLies
+from unbribable.decision.proven.guarantee import NOTHING, Guarantee
 from unbribable.decision.proven.left_out import LeftOut
+from unbribable.decision.proven.levels import Believer
 from unbribable.decision.remarks import Caution, Remark
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks, spoken

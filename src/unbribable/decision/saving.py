@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.decision.draws import Seed
+from unbribable.decision.asking.draws import Seed
 from unbribable.decision.journal import Journal, Lost
 from unbribable.decision.proposal import CHOOSERS, Query, Reading
 from unbribable.model import checks

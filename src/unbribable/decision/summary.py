@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from unbribable.decision.conditions import Note
-from unbribable.decision.guarantee import to_plain
 from unbribable.decision.player import Details
+from unbribable.decision.proven.conditions import Note
+from unbribable.decision.proven.guarantee import to_plain
 from unbribable.decision.recommend import provable, refuted
 from unbribable.decision.saving import identity
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from unbribable.decision.basis import Basis
-from unbribable.decision.conditions import NoReading
-from unbribable.decision.guarantee import Guarantee
-from unbribable.decision.price import Price
+from unbribable.decision.proven.basis import Basis
+from unbribable.decision.proven.conditions import NoReading
+from unbribable.decision.proven.guarantee import Guarantee
+from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.say.assumptions import rests_on
 from unbribable.say.counting import ROUNDS, Counting

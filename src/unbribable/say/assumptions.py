@@ -4,8 +4,8 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-from unbribable.decision.basis import Basis
-from unbribable.decision.conditions import FitIsRight
+from unbribable.decision.proven.basis import Basis
+from unbribable.decision.proven.conditions import FitIsRight
 from unbribable.model.kernels import Kernel, Stationary
 from unbribable.theory.assumptions import Assumptions
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from unbribable.decision.price import Price
 from unbribable.decision.proven.lying import Proof
+from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Suspect
 from unbribable.extras import missing

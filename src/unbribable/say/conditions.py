@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from unbribable.decision.conditions import (
+from unbribable.decision.proven.conditions import (
     Blind,
     Chosen,
     Condition,

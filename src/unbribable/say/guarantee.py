@@ -1,6 +1,6 @@
 """What is guaranteed, against whom and if what; or why nothing is."""
 
-from unbribable.decision.conditions import (
+from unbribable.decision.proven.conditions import (
     BetaGiven,
     Crossed,
     FitIsRight,
@@ -15,8 +15,8 @@ from unbribable.decision.conditions import (
     TooMany,
     Void,
 )
-from unbribable.decision.guarantee import Guarantee
-from unbribable.decision.hindsight import RegretCertificate
+from unbribable.decision.proven.guarantee import Guarantee
+from unbribable.decision.proven.hindsight import RegretCertificate
 from unbribable.decision.recommend import Level, Recommendation
 from unbribable.say.assumptions import origin
 from unbribable.say.conditions import clauses, supposition, waits

@@ -1,7 +1,7 @@
 """What an algorithm has to say of the corruption besides its bounds."""
 
-from unbribable.decision.conditions import Consistent, Detected, Note, PastHorizon, Refuted
-from unbribable.decision.guarantee import Guarantee
+from unbribable.decision.proven.conditions import Consistent, Detected, Note, PastHorizon, Refuted
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.say.conditions import clauses, under
 from unbribable.say.counting import ROUNDS, Counting
 

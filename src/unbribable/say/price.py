@@ -4,7 +4,7 @@ import math
 from dataclasses import fields
 from typing import Any
 
-from unbribable.decision.price import InLies, Price
+from unbribable.decision.proven.price import InLies, Price
 from unbribable.say.conditions import supposition
 from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.guarantee import between, why_void

@@ -1,6 +1,6 @@
 """What is proven of the lies in a table, in sentences."""
 
-from unbribable.decision.conditions import FitIsRight
+from unbribable.decision.proven.conditions import FitIsRight
 from unbribable.decision.proven.lying import NOTICED, Proof
 from unbribable.say.conditions import supposition, under
 

@@ -1,6 +1,6 @@
 """Why a reading is suspected, in words: in full, and in a few words for a list."""
 
-from unbribable.decision.conditions import Missing
+from unbribable.decision.proven.conditions import Missing
 from unbribable.doubt.suspect import Kind, Reason, Suspect
 from unbribable.say.conditions import supposition
 from unbribable.say.counting import ROUNDS, Counting

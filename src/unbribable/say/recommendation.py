@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from unbribable.decision.conditions import Condition, FitIsRight, NoReading
-from unbribable.decision.guarantee import Guarantee
+from unbribable.decision.proven.conditions import Condition, FitIsRight, NoReading
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
 from unbribable.say.conditions import supposition
 from unbribable.say.counting import ROUNDS, Counting

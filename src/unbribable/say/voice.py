@@ -1,6 +1,6 @@
 """A value's own words, where nobody says how a door counts: rounds from 1, and no names."""
 
-from unbribable.decision.conditions import (
+from unbribable.decision.proven.conditions import (
     Consistent,
     Detected,
     PastHorizon,
@@ -8,10 +8,10 @@ from unbribable.decision.conditions import (
     Refuted,
     TakenOut,
 )
-from unbribable.decision.guarantee import Guarantee
-from unbribable.decision.hindsight import RegretCertificate
-from unbribable.decision.price import Price
+from unbribable.decision.proven.guarantee import Guarantee
+from unbribable.decision.proven.hindsight import RegretCertificate
 from unbribable.decision.proven.lying import Proof
+from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Level, Recommendation
 from unbribable.model.spoken import Spoken
 from unbribable.say.assumptions import assumed

@@ -9,12 +9,12 @@ import optuna
 import pytest
 
 import unbribable as ub
-from unbribable.integrations.optuna_sampler import UnbribableSampler
+from unbribable.hosts.optuna.sampler import UnbribableSampler
 
 SPACE = {"power": optuna.distributions.FloatDistribution(0.0, 5.0)}
 TELLER = """
 import sys, optuna
-from unbribable.integrations.optuna_sampler import UnbribableSampler
+from unbribable.hosts.optuna.sampler import UnbribableSampler
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 study = optuna.load_study(study_name="laser", storage=sys.argv[1])
 study.sampler = UnbribableSampler.from_study(study)

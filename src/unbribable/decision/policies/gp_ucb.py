@@ -3,12 +3,12 @@
 from typing import Unpack
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.choice import Choice
-from unbribable.decision.guarantee import Guarantee, threat_of
+from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.rule import Play, Rule
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
-from unbribable.decision.rule import Play, Rule
+from unbribable.decision.proven.guarantee import Guarantee, threat_of
 from unbribable.model import checks
 from unbribable.model.box import Box
 from unbribable.model.domain import Grid

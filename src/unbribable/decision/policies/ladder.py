@@ -9,16 +9,16 @@ from typing import Unpack
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.choice import Choice
-from unbribable.decision.conditions import Condition, Consistent, Note
-from unbribable.decision.guarantee import Guarantee, threat_of
+from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.rule import Play, Rule
 from unbribable.decision.instance import Instance
-from unbribable.decision.levels import AtLevel, Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Reading
+from unbribable.decision.proven.conditions import Condition, Consistent, Note
+from unbribable.decision.proven.guarantee import Guarantee, threat_of
+from unbribable.decision.proven.levels import AtLevel, Believer
 from unbribable.decision.recommend import Level, ValidBounds
-from unbribable.decision.rule import Play, Rule
 from unbribable.model import checks
 from unbribable.model.box import Box
 from unbribable.model.checks import Bools

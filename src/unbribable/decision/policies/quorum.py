@@ -9,15 +9,15 @@ from typing import Any, Unpack
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.choice import Choice
-from unbribable.decision.guarantee import Guarantee, threat_of
+from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.rule import Landscape, Play, Rule
 from unbribable.decision.instance import Instance
-from unbribable.decision.levels import Believer
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.counted import Counted, CountedLies, kth_smallest
-from unbribable.decision.rule import Landscape, Play, Rule
+from unbribable.decision.proven.guarantee import Guarantee, threat_of
+from unbribable.decision.proven.levels import Believer
 from unbribable.model import checks
 from unbribable.model.belief import BeliefAt, Slope
 from unbribable.model.box import Box

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from unbribable.decision.conditions import Condition, FitIsRight
+from unbribable.decision.proven.conditions import Condition, FitIsRight
 from unbribable.model.spoken import Spoken
 
 NOTICED = 6.0

@@ -12,7 +12,6 @@ from unbribable.decision.algorithm import Algorithm, AssumptionsRefuted
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
 from unbribable.decision.recommend import certified, claim, trusted
-from unbribable.drawing import looks
 from unbribable.lab.game.liars import PRESETS, Visitor
 from unbribable.lab.game.moves import Move, Setting
 from unbribable.lab.runs.simulate import play_round
@@ -23,6 +22,7 @@ from unbribable.lab.world.objectives import Objective, kernel_sum
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import SquaredExponential
+from unbribable.say.figures.drawing import looks
 from unbribable.theory.assumptions import Assumptions
 
 N_POINTS = 121

@@ -5,13 +5,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from unbribable.drawing import require_matplotlib
 from unbribable.lab.report.board_page import price_and_protection
 from unbribable.lab.report.figures import all_figures, write_all
 from unbribable.lab.report.leaderboard import boards_of
 from unbribable.lab.report.outcomes import Collection, load, runs_of
 from unbribable.lab.report.table import in_markdown
 from unbribable.lab.report.tables import all_tables
+from unbribable.say.figures.drawing import require_matplotlib
 
 __all__ = ["report"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.drawing import BLUE, GREEN, ORANGE, PURPLE, RED, require_matplotlib, save
 from unbribable.lab.report import numbers, price
 from unbribable.lab.report.leaderboard import NO_PROMISE, Board, Row, boards, slope
 from unbribable.lab.report.outcomes import Setting
 from unbribable.lab.report.table import Column, Table, in_markdown
 from unbribable.lab.runs.record import OF_LIES
+from unbribable.say.figures.drawing import BLUE, GREEN, ORANGE, PURPLE, RED, require_matplotlib, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.drawing import Look, looks, save
 from unbribable.lab.report import numbers, plots
 from unbribable.lab.report.outcomes import Cell, Collection, Outcome, Setting
 from unbribable.lab.report.posterior import PosteriorPanel, draw_beliefs, panel_of
 from unbribable.lab.runs.record import Record
+from unbribable.say.figures.drawing import Look, looks, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawn

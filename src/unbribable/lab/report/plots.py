@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-import unbribable.drawing as drawing
-from unbribable.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, Look, styled
+import unbribable.say.figures.drawing as drawing
 from unbribable.lab.report.numbers import LEVEL, Answer, Coverage, Scaling, Spread
 from unbribable.lab.report.outcomes import Floats, Ints
+from unbribable.say.figures.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, Look, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
-import unbribable.drawing as drawing
-from unbribable.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, styled
+import unbribable.say.figures.drawing as drawing
 from unbribable.lab.report.outcomes import Floats
 from unbribable.lab.runs.record import Record
 from unbribable.lab.runs.replay import replayed
+from unbribable.say.figures.drawing import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-import unbribable.drawing as drawing
-from unbribable.drawing import BLACK, styled
+import unbribable.say.figures.drawing as drawing
 from unbribable.lab.report import plots
 from unbribable.lab.report.outcomes import Floats
+from unbribable.say.figures.drawing import BLACK, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from unbribable.decision.draws import Seed
-from unbribable.decision.guarantee import NOTHING, Guarantee
+from unbribable.decision.asking.draws import Seed
 from unbribable.decision.player import Details, Player
 from unbribable.decision.proposal import Proposal, Query
+from unbribable.decision.proven.guarantee import NOTHING, Guarantee
 from unbribable.decision.recommend import (
     Level,
     Recommendation,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.draws import Seed
+from unbribable.decision.asking.draws import Seed
 from unbribable.decision.proposal import Query
 from unbribable.lab.rivals.base import Belief, Rival
 from unbribable.lab.rivals.optuna_players import of_bench

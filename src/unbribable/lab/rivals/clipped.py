@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.conditions import TooMany
-from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.player import Details, Player
 from unbribable.decision.policies.gp_ucb import OneInstance
 from unbribable.decision.proposal import Proposal, Query
+from unbribable.decision.proven.conditions import TooMany
 from unbribable.decision.proven.counted import CountedLies
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
 from unbribable.model.checks import Bounds

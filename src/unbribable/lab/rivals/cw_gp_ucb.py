@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.ahead import NOTHING, Ahead
-from unbribable.decision.best import best
-from unbribable.decision.conditions import InOrder
-from unbribable.decision.guarantee import Guarantee
+from unbribable.decision.asking.ahead import NOTHING, Ahead
+from unbribable.decision.asking.best import best
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options
 from unbribable.decision.proposal import Query
+from unbribable.decision.proven.conditions import InOrder
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Level, Recommendation, ValidBounds
 from unbribable.lab.rivals.base import Rival
 from unbribable.model import checks

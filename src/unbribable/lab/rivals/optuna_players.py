@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.draws import Seed
+from unbribable.decision.asking.draws import Seed
 from unbribable.decision.proposal import Query
 from unbribable.extras import needed
 from unbribable.lab.rivals.base import Rival

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.draws import Seed
+from unbribable.decision.asking.draws import Seed
 from unbribable.decision.proposal import Query
 from unbribable.lab.rivals.base import Rival
 from unbribable.model.checks import Floats, Ints

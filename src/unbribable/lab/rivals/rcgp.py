@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from unbribable.decision.conditions import Condition, InOrder, NoiseBlind, NotProved, TooMany
-from unbribable.decision.guarantee import Guarantee
 from unbribable.decision.proposal import Query
+from unbribable.decision.proven.conditions import Condition, InOrder, NoiseBlind, NotProved, TooMany
 from unbribable.decision.proven.counted import CountedLies
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.lab.rivals.base import Belief, UpperBoundRival
 from unbribable.lab.rivals.practice import practical_beta
 from unbribable.model import checks

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.conditions import NotProved
-from unbribable.decision.draws import Seed
-from unbribable.decision.guarantee import Guarantee
+from unbribable.decision.asking.draws import Seed
 from unbribable.decision.player import Details
 from unbribable.decision.proposal import Query
+from unbribable.decision.proven.conditions import NotProved
+from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.lab.rivals.base import Belief, Rival
 from unbribable.lab.rivals.random_order import random_order_shift
 from unbribable.model import checks

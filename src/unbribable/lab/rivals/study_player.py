@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from unbribable.decision.draws import Seed
+from unbribable.decision.asking.draws import Seed
 from unbribable.decision.proposal import Query
 from unbribable.lab.rivals.base import Rival
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.domain import Grid
-from unbribable.practice.study import Study
+from unbribable.study.study import Study
 from unbribable.theory.assumptions import Assumptions
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.draws import Seed
+from unbribable.decision.asking.draws import Seed
 from unbribable.decision.player import Player, check_player
 from unbribable.lab.rivals import __all__ as names_of_rivals
 from unbribable.lab.rivals.practice import practical_beta

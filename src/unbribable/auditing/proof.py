@@ -1,0 +1,80 @@
+"""What can be proven of the lies in an engine's readings, in the user's units."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from unbribable.decision.proven.conditions import FitIsRight, Missing
+from unbribable.decision.proven.lying import Proof
+from unbribable.study.engine import Engine
+from unbribable.study.fitted import reach
+from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
+
+N_ASKED, WORK = 25, 10_000
+"""Readings for which the least lie is worked out, at most, and that times the number of all readings:
+each is a convex program."""
+
+
+def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
+    """The least corruption of the readings that an engine was told.
+
+    While a round is open, which later readings are there already may depend on their values: only those
+    of the rounds before it count. A row of a table gets the noise limit of the last one, since in the
+    order in which the rows were read it may have been that. Readings beyond the reach of a fitted model
+    are cut there, which never enlarges a lie.
+
+    Args:
+        engine: With a fit, see `Engine.settled`.
+        doubted: Readings of which to prove that they are lies, the first ones if there are many.
+
+    Raises:
+        ModuleNotFoundError: The solver is not installed; with the line that installs it.
+    """
+    require_clarabel()
+    model, plan = engine.fit(), engine.plan
+    units, assumptions = model.units, model.assumptions
+    if plan.fitted:
+        units = replace(units, limit=reach(assumptions.B0, assumptions.noise_std))
+        assumptions = replace(assumptions, c_max=2.0 * units.limit)
+    n_rounds, last_row = engine.n_complete, engine.last_row
+    told = sorted((each for each in engine.told if each.t <= n_rounds), key=lambda each: each.t)
+    U = np.array([each.u for each in told]).reshape(-1, engine.domain.d)
+    points, rows = np.unique(U, axis=0, return_inverse=True)
+    y = np.array([units.to_model(each.y) for each in told])
+    rounds = np.array([each.t for each in told], dtype=np.intp)
+    is_selected = engine.is_selected
+    least = LeastCorruption(
+        points,
+        rows.reshape(-1),
+        y,
+        assumptions,
+        number=np.maximum(rounds, last_row),
+        n_told=n_rounds,
+        is_selected=is_selected,
+    )
+    C = float(plan.corruption) if isinstance(plan.corruption, int | float) else math.inf
+    found = least.explain()
+    total, place = units.scale * found.total, {int(t): i for i, t in enumerate(rounds)}
+    doubted = [] if found.is_refuted else [t for t in doubted if t in place]
+    asked = doubted[: min(N_ASKED, WORK // max(1, len(y)))]
+
+    def certain(within: float) -> dict[int, float]:
+        sizes = {t: units.scale * least.certain_lie(place[t], within / units.scale) for t in asked}
+        return {t: size for t, size in sizes.items() if size > 0.0}
+
+    return Proof(
+        total=total,
+        asked=tuple(asked),
+        lies=certain(math.inf),
+        lies_within=certain(C) if total <= C < math.inf else {},
+        C=C,
+        is_refuted=found.is_refuted,
+        fit=FitIsRight(plan.fitted, plan.given),
+        probability=found.probability,
+        noise_std=units.scale * assumptions.noise_std,
+        n_readings=len(told),
+        n_waiting=len(engine.told) - len(told),
+        conditions=(Missing(len(engine.lost)),) if engine.lost and not is_selected else (),
+    )

@@ -1,0 +1,124 @@
+"""The next round: what each draw would play, given what is pending and what to avoid."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unbribable.decision.asking.ahead import NOTHING, Ahead
+from unbribable.decision.asking.anywhere import Anywhere
+from unbribable.decision.asking.rule import Play, Rule
+from unbribable.decision.asking.search import Search
+from unbribable.decision.policy import Policy
+from unbribable.decision.proposal import Proposal, Query
+from unbribable.decision.proven.levels import Believer
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+
+
+class Choice:
+    """Holds changing state: what was worked out so far. Good until something is asked, told or lost.
+
+    Args:
+        policy: Who plays what.
+        search: Where.
+        t: The round.
+        turn: How many rounds up to this one the algorithm was asked for.
+        asked: Queries of this algorithm that are pending.
+        others: Points that are being read elsewhere, as the kernel sees them, (d,) each.
+        avoid: Points not to be played, unless there is no other.
+        stream: Number of the stream of random points.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        search: Search,
+        t: int,
+        turn: int,
+        asked: Sequence[Query],
+        others: Sequence[Floats],
+        avoid: Sequence[Floats],
+        stream: int,
+    ) -> None:
+        self.t = t
+        self.turn = turn
+        self.stream = stream
+        self.asked = asked
+        self._pending = [*(query.u for query in asked), *others]
+        self._avoid = avoid
+        self.is_plain = not (len(self._pending) or len(avoid))  # nothing is pending or to be avoided
+        self._policy = policy
+        self._search = search
+        self._draws = policy.draws
+        self._aheads: dict[str, Ahead] = {}
+        self._views: dict[str, Anywhere] = {}
+        self._final: dict[int, Play] = {}
+        self.plays = policy.plays(self)  # among the candidates
+
+    def ahead(self, instance: Believer) -> Ahead:
+        """What the instance's choice reckons with besides its readings."""
+        if self.is_plain:
+            return NOTHING
+        if instance.label not in self._aheads:
+            self._aheads[instance.label] = Ahead.of(instance.posterior, self._pending, self._avoid)
+        return self._aheads[instance.label]
+
+    def anywhere(self, instance: Believer) -> Anywhere:
+        """The instance at points that are no candidates."""
+        if instance.label not in self._views:
+            self._views[instance.label] = Anywhere(instance)
+        return self._views[instance.label]
+
+    def best(self, rule: Rule) -> tuple[int, float]:
+        """The candidate that maximises the rule, and the value."""
+        return self._search.best(rule, self.ahead(rule.player))
+
+    def play_of(self, drawn: str) -> int:
+        """Which of the plays is played if the draw names `drawn`."""
+        labels = [label for label, _ in self._draws]
+        checks.choice("drawn", drawn, labels)
+        return labels.index(drawn) if len(self.plays) > 1 else 0
+
+    def final(self, k: int) -> Play:
+        """The k-th play, moved off the candidates where that is better."""
+        if k not in self._final:
+            self._final[k] = self._policy.dealt(self._search.polished(self.plays[k], self), self)
+        return self._final[k]
+
+    def proposal(self) -> Proposal:
+        """All plays."""
+        plays = [self.final(k) for k in range(len(self.plays))]
+        points = np.array([self._point(play) for play in plays])
+        return Proposal(
+            t=self.t,
+            points=self._search.candidates.x_of(points),
+            indices=np.array([-1 if play.u is not None else play.index for play in plays], np.intp),
+            probabilities=np.array([play.probability for play in plays]),
+            instances=tuple(play.learner for play in plays),
+        )
+
+    def query(self, drawn: str) -> Query:
+        """The play if the draw names `drawn`."""
+        play = self.final(self.play_of(drawn))
+        player, u = play.rule.player, self._point(play)
+        if play.u is None:
+            now, i = player.now, play.index
+            mu, sigma, width = float(now.mu[i]), float(now.sigma[i]), now.width_at(i)
+        else:
+            mu, sigma, width = self.anywhere(player).describe(u)
+        return Query(
+            t=self.t,
+            x=self._search.candidates.x_of(u),
+            u=u,
+            index=play.index if play.u is None else None,
+            instance=play.learner,
+            mu=mu,
+            sigma=sigma,
+            width=width,
+            ucb=play.ucb,
+            drawn=drawn,
+            level=play.level,
+        )
+
+    def _point(self, play: Play) -> Floats:
+        return self._search.point(play.index) if play.u is None else play.u

@@ -1,0 +1,354 @@
+"""The sampler for Optuna: a study that tolerates corrupted values."""
+
+try:
+    from optuna.samplers import BaseSampler
+except ModuleNotFoundError as error:
+    if error.name != "optuna":
+        raise
+    from unbribable.extras import missing
+
+    raise missing("the sampler needs", "optuna", "optuna") from None
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Unpack
+
+from optuna.distributions import BaseDistribution
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from unbribable.decision.asking.draws import Seed
+from unbribable.hosts.optuna.answers import (
+    StudyPrice,
+    StudyRecommendation,
+    StudySuspect,
+    as_result,
+    conditional,
+    note,
+)
+from unbribable.hosts.optuna.history import History
+from unbribable.hosts.optuna.space import Space, not_single, sample_alone, storable
+from unbribable.hosts.optuna.terms import (
+    Terms,
+    agree,
+    all_trials,
+    mark_seen,
+    retracted_of,
+    set_retracted,
+    study_attr,
+    value_of,
+    wait_for_starter,
+)
+from unbribable.model import checks
+from unbribable.say.assumptions import rests_on
+from unbribable.say.study import StudyFacts
+from unbribable.study.advice import advise, basis, doubt, price
+from unbribable.study.engine import Engine
+from unbribable.study.plan import Plan, Settings, with_settings
+from unbribable.study.result import Result
+
+N_STUDIES = 4
+"""Studies whose history a sampler keeps."""
+
+
+@with_settings
+class UnbribableSampler(BaseSampler):
+    """Optuna sampler for studies whose values may be corrupted.
+
+    `recommend` says which parameters to use: not those of `study.best_trial`, whose value may be a lie.
+
+    What is proposed is a function of the arguments, the seed and the trials, so a study that was
+    stopped resumes exactly as if it had not been, in any process. The arguments are kept in the study:
+    every process has to give the same ones, or to use `from_study`. The sampler itself holds state
+    (engines that follow the studies) only to save time.
+
+    Failed, pruned and waiting trials are not learned, nor are infinite values, which `suspects` lists.
+    Such a value is missing because of what it is, as that of a pruned trial, so nothing is guaranteed
+    then. A point that gave no value is not proposed again while there are others. Enqueued and added
+    trials are learned. Parameters that not all complete trials share (conditional ones, or added
+    midway) are sampled uniformly, as a warning says once, and so is the first trial unless
+    `search_space` is given; their effect on the value is noise to this sampler. Where a range changes,
+    that of the newest trial counts. Running trials are taken into account until they end: one that was
+    killed stays running, unless the storage has a heartbeat, and keeps others away from its point.
+
+    Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
+    the complete trials that meet them.
+
+    Args:
+        n_trials: Trials that are intended, complete ones of all processes; those that were added,
+            enqueued or proposed by another sampler come on top. A share of lies is one
+            of all these.
+        {settings}
+        search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
+            The kernel sees its parameters in alphabetical order. For `recommend` and `suspects` it
+            may be given later.
+        seed: Of the initial design and of what is sampled uniformly; the study holds it. If None, the
+            process that starts the study writes fresh entropy into it.
+
+    Raises:
+        TypeError, ValueError: The message says the rule and the value.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_trials: int = 100,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        seed: Any = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        self._plan = Plan.of(checks.integer("n_trials", n_trials, at_least=1), settings)
+        self._search_space = None if search_space is None else storable(search_space)
+        self._seed = None if seed is None else Seed.of(seed)
+        self.__setstate__({})
+
+    @classmethod
+    def from_study(cls, study: Study) -> "UnbribableSampler":
+        """The sampler a study was started with, as the study says.
+
+        Args:
+            study: Started with this sampler.
+
+        Raises:
+            ValueError: The study was not started with this sampler.
+        """
+        plain = study_attr(study)
+        if plain is None:
+            raise ValueError(
+                f"the study must have been started with UnbribableSampler, got {study.study_name!r}, "
+                "which was not"
+            )
+        terms = Terms.from_plain(plain)
+        settings = {name: getattr(terms.plan, name) for name in Settings.__annotations__}
+        return cls(
+            n_trials=terms.plan.n_rounds or 0,  # it has one: the constructor sees to that
+            search_space=terms.search_space,
+            seed=terms.seed,
+            **settings,
+        )
+
+    # --- what the user asks --------------------------------------------------------------------
+
+    @property
+    def search_space(self) -> dict[str, BaseDistribution] | None:
+        """The search space that was given, or None."""
+        return None if self._search_space is None else dict(self._search_space)
+
+    def start(self, study: Study) -> None:
+        """Write the arguments into the study now, not with its first trial."""
+        with self._lock:
+            self._agreed(study, anew=True)
+
+    def recommend(self, study: Study, *, unrelated_to_value: bool = False) -> StudyRecommendation:
+        """The parameters to use, with a certificate; beside them what Optuna alone would say.
+
+        If trials have constraints, the parameters of a trial that meets them. If trials were pruned,
+        nothing is guaranteed: a pruner prunes because of the value, and what is left is too good. The
+        same holds if a trial returned an infinite value, which cannot be learned.
+
+        Args:
+            study: The study.
+            unrelated_to_value: The statement that no trial was pruned because of its value (but because
+                of the time, say).
+
+        Raises:
+            RuntimeError: No trial was learned yet, or none that meets the constraints.
+        """
+        checks.truth("unrelated_to_value", unrelated_to_value)
+        with self._looked_at(study, unrelated_to_value) as (history, engine, space):
+            among = history.feasible(engine)
+            best = advise(engine, among)
+            if best is None:
+                more = "" if among is None else " and meets its constraints"
+                raise RuntimeError(f"recommend needs a complete trial, got none that was learned{more}")
+            params, naive = space.decode(best.x), history.naive(study.best_trial)
+            if self._search_space is not None:  # as it was declared
+                params = {name: params[name] for name in self._search_space}
+            others = conditional(history.complete, engine, space, best)
+            infinite = tuple(trial.number + 1 for trial in history.infinite)
+            return StudyRecommendation(
+                **{**vars(best), "params": params},
+                assumptions=rests_on(basis(engine), space.named().columns),
+                around=StudyFacts(among is not None, others, infinite),
+                conditional=others,
+                naive_number=naive.number,
+                naive_params=dict(naive.params),
+                naive_value=value_of(naive),
+                n_trials=len(engine.told),
+            )
+
+    def suspects(self, study: Study, *, flagged_only: bool = False) -> tuple[StudySuspect, ...]:
+        """The complete trials (or those that are flagged), the most suspicious first."""
+        with self._looked_at(study) as (history, engine, _):
+            trials = {trial.number + 1: trial for trial in history.complete}
+            infinite = [StudySuspect.infinite(trial) for trial in history.infinite]
+            doubted = [
+                StudySuspect.of(each, trials[each.t])
+                for each in doubt(engine, flagged_only=flagged_only)
+            ]
+            return (*infinite, *doubted)
+
+    def price(
+        self, study: Study, eps: float | None = None, *, unrelated_to_value: bool = False
+    ) -> StudyPrice:
+        """How much lying it takes before another point can be better than the recommended one by eps.
+
+        With the cheapest bribe, in `lies_by_trial` by the numbers of trials. For eps see
+        `Result.price`, and for the rest `recommend`.
+        """
+        with self._looked_at(study, unrelated_to_value) as (history, engine, _):
+            return StudyPrice.of(price(engine, eps, history.feasible(engine)))
+
+    def retract(
+        self, study: Study, number: int, reason: str, *, unrelated_to_value: bool = False
+    ) -> None:
+        """Take the value of a complete trial out, for every process, as if it had never been told.
+
+        The trial stays in the study, marked. Taking out a value because of what it is voids the
+        guarantee.
+
+        Args:
+            study: The study.
+            number: Of the trial.
+            reason: In words; kept in the study.
+            unrelated_to_value: The statement that the reason has nothing to do with the value.
+
+        Raises:
+            ValueError: There is no complete trial of this number that was not retracted.
+        """
+        checks.integer("number", number, at_least=0)
+        checks.truth("unrelated_to_value", unrelated_to_value)
+        with self._following(study, writes=False) as history:
+            if number not in [trial.number for trial in history.complete]:
+                gone = ", which is retracted already" if number in history.retracted else ""
+                raise ValueError(f"number must be that of a complete trial, got {number}{gone}")
+            set_retracted(study, number, checks.text("reason", reason), unrelated_to_value)
+
+    def result(self, study: Study) -> Result:
+        """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""
+        with self._looked_at(study) as (_, engine, space):
+            return as_result(engine, Space(not_single(space.distributions)).named())
+
+    def note(self, study: Study, trial: FrozenTrial | None = None) -> None:
+        """Write recommendation and suspicious trials into the study, where its dashboard shows them.
+
+        A callback too: `study.optimize(f, 30, callbacks=[sampler.note])`. It writes user attributes of
+        the study, since Optuna lets nobody change a trial that has ended.
+        """
+        note(self, study)
+
+    # --- what Optuna calls ---------------------------------------------------------------------
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Compare the arguments with the study's, and mark the trial as seen."""
+        if self._seed is None:
+            wait_for_starter(study, trial.number)
+        with self._lock:
+            try:
+                self._agreed(study, anew=True)
+            except ValueError:
+                # Optuna has begun it already, and nobody would end it.
+                study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+                raise
+            mark_seen(study, trial)
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """The search space that was given, or else what all complete trials have in common."""
+        if self._search_space is not None:
+            return not_single(self._search_space)
+        with self._following(study) as history:
+            return not_single(history.common())
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The parameters that the engine asks for in the round of this trial."""
+        if not search_space:
+            return {}
+        with self._following(study) as history:
+            return history.ask(trial.number, Space(search_space))
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """A uniform value: a function of the seed, the number of the trial and the name."""
+        with self._following(study) as history:
+            history.check_shared(param_name, self._search_space)
+            seed = history.terms.seed
+        return sample_alone(seed, trial.number, param_name, param_distribution)
+
+    def reseed_rng(self) -> None:
+        """Do nothing: all that is random is a function of the seed and the number of the trial."""
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the lock, and without what follows from the trials."""
+        names = ("_plan", "_search_space", "_seed")
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+        self._terms: dict[tuple[str, int], Terms] = {}
+        self._histories: dict[tuple[str, int], History] = {}
+        self._said: dict[tuple[str, int], set[str]] = {}
+
+    def _agreed(self, study: Study, *, anew: bool = False, writes: bool = True) -> Terms:
+        """The terms of the study; compared with it again in every trial."""
+        key = (study.study_name, study._study_id)
+        if anew or key not in self._terms:
+            mine = Terms(self._plan, Seed.of(self._seed), self._search_space)
+            is_seed_given = self._seed is not None
+            terms = agree(study, mine, is_seed_given=is_seed_given, writes=writes)
+            if not writes:
+                return terms
+            self._terms[key] = terms
+        return self._terms[key]
+
+    @contextmanager
+    def _following(self, study: Study, *, writes: bool = True) -> Iterator[History]:
+        """What the trials of the study say now.
+
+        Kept for the studies used last, and only if all goes well: an interrupt may leave something
+        half learned.
+        """
+        with self._lock:
+            terms, trials = self._agreed(study, anew=not writes, writes=writes), all_trials(study)
+            retracted = retracted_of(study)
+            key = (study.study_name, study._study_id)  # two studies in memory may share both
+            history = self._histories.pop(key, None)
+            is_same = history and (history.terms, history.retracted) == (terms, retracted)
+            if history is None or not is_same or not history.is_continued_by(trials):
+                history = History(terms, retracted, self._said.setdefault(key, set()))
+            history.read(trials)
+            yield history
+            self._histories[key] = history
+            while len(self._histories) > N_STUDIES:
+                del self._histories[next(iter(self._histories))]
+
+    @contextmanager
+    def _looked_at(
+        self, study: Study, unrelated_to_value: bool = False
+    ) -> Iterator[tuple[History, Engine, Space]]:
+        """What the trials say now, the engine that was told them, and all parameters.
+
+        Nothing is written: it may be a study that was started with another sampler.
+        """
+        with self._following(study, writes=False) as history:
+            given = history.common() if self._search_space is None else self._search_space
+            several = not_single(given)
+            if not several:
+                raise RuntimeError(
+                    "a study needs parameters with several values that all its complete trials "
+                    "have in common, there are none; complete a trial, or give search_space=..."
+                )
+            engine = history.engine(Space(several), unrelated_to_value=unrelated_to_value)
+            yield history, engine, Space(given)

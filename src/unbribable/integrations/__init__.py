@@ -1,1 +1,0 @@
-"""Other people's loops in, our advice out: Optuna."""

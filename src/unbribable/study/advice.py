@@ -1,0 +1,250 @@
+"""What an engine advises, in the user's units: the point to use, and which readings to doubt."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from unbribable.decision.asking.ahead import is_among
+from unbribable.decision.proven.basis import Basis
+from unbribable.decision.proven.by_lies import ByLies
+from unbribable.decision.proven.conditions import Crossed, FitIsRight
+from unbribable.decision.proven.counted import CountedLies
+from unbribable.decision.proven.guarantee import Guarantee
+from unbribable.decision.proven.left_out import own_shares
+from unbribable.decision.proven.price import Price
+from unbribable.decision.proven.price import price as algorithm_price
+from unbribable.decision.recommend import Recommendation, certified, left_out
+from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
+from unbribable.doubt.suspect import Suspect
+from unbribable.model.checks import Floats
+from unbribable.study.engine import Engine
+from unbribable.study.plan import OF_LIES
+from unbribable.study.suspects import NOTICED, suspects
+
+LONE = 0.25
+"""A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
+more than this share of their range."""
+
+CLEARLY = 0.25
+"""A value is clearly worse than another one from this share of the range of honest readings on."""
+
+
+def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendation | None:
+    """The point to use; None before the first reading. Before the design is read, by an early fit.
+
+    Args:
+        engine: What was told.
+        among: Points read that may be advised, as the kernel sees them; all if None. If given, a
+            heuristic always chooses, and the answer is None if it holds no reading of them.
+    """
+    current = engine.settled()
+    if current is None:
+        return None
+    algorithm, units, x = current.algorithm(), current.model().units, None
+    is_heuristic = among is not None or engine.plan.explore is not None
+    if is_heuristic:
+        x = current.incumbent(among)
+        if x is None:
+            return None
+    best = certified(algorithm, units=units, x=x)
+    if engine.plan.lies is not None and algorithm.journal.selection is None:
+        best = counted(best, current)
+    is_stated = best.regret_bound is not None
+    best = expected(best, current, algorithm.candidates.coordinates[best.index])
+    promise = best.promise.supposing(*supposed(current))
+    remarks: list[Remark | None] = []
+    if is_stated:
+        remarks = [overdrawn(current, best), growing(current) if best.is_wide else None]
+    return replace(
+        best,
+        rule="heuristic" if is_heuristic else best.rule,
+        promise=promise,
+        levels=tuple(replace(level, conditions=promise.conditions) for level in best.levels),
+        remarks=tuple(each for each in remarks if each is not None),
+    )
+
+
+def counted(best: Recommendation, engine: Engine) -> Recommendation:
+    """A recommendation with what holds for as many lies as were allowed for, look false or must be.
+
+    Of all numbers of lies at once that is true with probability 1 - delta (`ByLies`), so that which one
+    is named may depend on the readings. It supposes nothing of missing readings, nor of any order.
+    """
+    algorithm, units = engine.algorithm(), engine.model().units
+    shares = own_shares(algorithm.assumptions.delta)
+    candidates = algorithm.candidates.coordinates
+    lies = ByLies(left_out(algorithm, shares), candidates, best.index, units)
+    n_lies = max(_lies_allowed(engine), _n_flagged(engine), lies.least)
+    interval, more = lies.interval(n_lies), lies.better(n_lies)
+    is_void = interval is None or more is None
+    promise = Guarantee(
+        "strong",
+        probability=lies.probability,
+        lies=CountedLies(n_lies, lies.n_readings),
+        void=Crossed() if is_void else None,
+        is_refuted=is_void,
+    )
+    lower, upper = (None, None) if interval is None else interval
+    return replace(
+        best,
+        lies=lies,
+        lower=None if is_void else lower,
+        upper=None if is_void else upper,
+        regret_bound=None if is_void else more,
+        n_lies=n_lies,
+        probability=None if is_void else lies.probability,
+        promise=promise,
+    )
+
+
+def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
+    """A recommendation with the value to expect at its point u, (d,), and whether to rely on it."""
+    (mean,), (sd,) = engine.predict(u[None])
+    is_flagged = engine.judge().verdict().is_flagged
+    honest = [reading.y for reading, is_lie in zip(engine.told, is_flagged, strict=True) if not is_lie]
+    spread = max(honest) - min(honest) if honest else 0.0
+    lower, upper = best.interval
+    value, value_sd = float(mean), float(sd)
+    beyond = max(lower - value, value - upper)  # NaN, and no contradiction, where there is no interval
+    is_outside = best.probability is not None and beyond > NOTICED * value_sd + 1e-9 * spread
+    cautions = (_alone(engine, u, spread), Outside() if is_outside else None)
+    return replace(
+        best,
+        estimate=value,
+        estimate_sd=value_sd,
+        n_honest=len(honest),
+        is_wide=0.0 < spread < upper - lower,
+        cautions=tuple(each for each in cautions if each is not None),
+        clearly_worse=_clearly_worse(value, spread, engine.plan.sign),
+    )
+
+
+def _clearly_worse(value: float, spread: float, sign: float) -> float | None:
+    """Worse than value by a quarter of the spread, or by up to half as much again: a round number."""
+    by = CLEARLY * spread
+    if not 0.5 * by > 0.0:
+        return None
+    places = math.floor(math.log10(0.5 * by))
+    steps = float(np.floor((sign * value - by) / 10.0**places))
+    return round(sign * steps * 10.0**places, -places)
+
+
+def _alone(engine: Engine, u: Floats, spread: float) -> Alone | None:
+    """A warning where only the readings of the point itself say what f is there (ours, heuristic).
+
+    A lie that is told whenever the point is read then looks like a peak.
+    """
+    own = np.flatnonzero(is_among(np.array([reading.u for reading in engine.told]), [u]))
+    if not len(own):
+        return None
+    mean, sd = engine.judge().elsewhere(own)
+    return None if sd <= LONE * spread else Alone(engine.plan.sign * mean, sd)
+
+
+def overdrawn(engine: Engine, best: Recommendation) -> TooManyLies | TooMuchLying | None:
+    """A warning where more looks false than the guarantee allows for.
+
+    Where lies are counted, more readings; else more in all.
+    """
+    plan = engine.plan
+    if plan.lies is not None:
+        n, allowed = _n_flagged(engine), _lies_allowed(engine)
+        return None if n <= allowed else TooManyLies(n, allowed, plan.lies)
+    word = next(word for word in OF_LIES if getattr(plan, word) is not None)
+    C = engine.fit().units.scale * (getattr(engine.algorithm(), "C", None) or 0.0)
+    if best.levels:
+        C = next(level.C for level in best.levels if level.regret_bound is not None)
+    off = sum(abs(each.y - each.expected) for each in doubt(engine, flagged_only=True))
+    return None if off <= C else TooMuchLying(off, C, word)
+
+
+def growing(engine: Engine) -> Growing | None:
+    """That more rounds hardly narrow the worst case, where more readings may then be lies."""
+    share = engine.plan.lies
+    if not isinstance(share, float):
+        return None
+    return Growing(share, max(_lies_allowed(engine), _n_flagged(engine)))
+
+
+def _n_flagged(engine: Engine) -> int:
+    """How many readings look false."""
+    return len(doubt(engine, flagged_only=True))
+
+
+def _lies_allowed(engine: Engine) -> int:
+    """How many readings may be lies, where they are counted."""
+    return engine.plan.n_lies(engine.n_readings)
+
+
+def fit_of(engine: Engine) -> FitIsRight | None:
+    """What was fitted, and what was given; None where all was given whole."""
+    plan = engine.plan
+    return FitIsRight(plan.fitted, plan.given) if plan.assumptions is None else None
+
+
+def supposed(engine: Engine) -> tuple[FitIsRight, ...]:
+    """That the fit is right, where anything was fitted."""
+    fit = fit_of(engine)
+    return (fit,) if fit is not None and fit.fitted else ()
+
+
+def basis(engine: Engine) -> Basis | None:
+    """What guarantees rest on; None where there is no reading to fit it to."""
+    if engine.plan.assumptions is not None:
+        return Basis(engine.plan.assumptions)
+    current = engine.settled()
+    if current is None:
+        return None
+    return Basis(current.fit().assumptions, current.model().units, fit_of(engine))
+
+
+def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
+    """The readings in the user's units, the most suspicious first; see `suspects`."""
+    current = engine.settled()
+    if current is None:
+        return ()
+    state = (len(engine.told), *engine.lost.items())
+    if engine.scored is None or engine.scored[0] != state:
+        found = suspects(
+            current.told,
+            current.judge().verdict(),
+            current.algorithm(),
+            current.model().units,
+            is_fitted=bool(engine.plan.fitted),
+        )
+        engine.scored = (state, found)
+    return tuple(suspect for suspect in engine.scored[1] if suspect.is_flagged or not flagged_only)
+
+
+def price(
+    engine: Engine,
+    eps: float | None = None,
+    among: Sequence[Floats] | None = None,
+) -> Price:
+    """What it takes to bribe the advice on these readings, in the user's units.
+
+    Args:
+        engine: What was told.
+        eps: By how much another point may be better; one is chosen if None.
+        among: As in `advise`.
+
+    Raises:
+        RuntimeError: There is no advice: no reading, or none of a point in `among`.
+    """
+    current, best = engine.settled(), advise(engine, among)
+    if current is None or best is None:
+        raise RuntimeError("a price needs a reading, there is none; tell one")
+    flagged = {suspect.t for suspect in doubt(engine, flagged_only=True)}
+    values = [reading.y for reading in engine.told if reading.t not in flagged]
+    units, spread = current.model().units, max(values) - min(values) if values else 0.0
+    return algorithm_price(
+        current.algorithm(),
+        eps,
+        best.x,
+        units,
+        spread=spread,
+        supposed=supposed(engine),
+        lies=best.lies if engine.plan.lies is not None else None,
+    )

@@ -1,0 +1,372 @@
+"""Initial design, fit, then an algorithm: what `Study` and the Optuna sampler ask and tell."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from unbribable.decision.algorithm import Algorithm
+from unbribable.decision.asking.ahead import is_among
+from unbribable.decision.asking.draws import Seed
+from unbribable.decision.proposal import Query, Reading
+from unbribable.doubt.hypotheses import Known, location_and_scale
+from unbribable.doubt.judge import Judge, last_stop
+from unbribable.doubt.suspect import Suspect
+from unbribable.model.box import Box, Candidates
+from unbribable.model.checks import Floats
+from unbribable.model.domain import Grid
+from unbribable.model.kernels import Stationary
+from unbribable.study.choose import Promise, best_candidate, best_point
+from unbribable.study.fitted import Model, check_sizes, fitted, given
+from unbribable.study.plan import Plan
+from unbribable.study.trial import Told, Trial
+
+N_AT_ONCE = 256
+"""From this many readings on, those that a model was fitted to are learned in one go."""
+
+N_NEAR = 32
+"""How many of the latest failed points count as pending, so that their surroundings are avoided too."""
+
+
+class Engine:
+    """Holds changing state: the log of a run, and what was worked out from it when it was asked for.
+
+    The host numbers the rounds, from 1. In the initial design round t reads the t-th point of a Sobol
+    sequence that the seed scrambles. Once n_design readings are told, whatever the user did not assume
+    is fitted to them, and again as more arrive (`Judge`). Everything is a function of plan,
+    seed and the log: when, and in how many steps, it is worked out does not matter.
+
+    Attributes:
+        domain: Where to search.
+        plan: What the user said.
+        seed: Of the initial design.
+        log: Every round that was told or lost, by number, in that order. One in another state (its
+            reading taken out, the reason of its loss known) keeps its place.
+        n_design: Readings of the initial design.
+    """
+
+    def __init__(self, domain: Grid | Box, plan: Plan, seed: Any = None) -> None:
+        self.domain = domain
+        self.plan = plan
+        self.seed = Seed.of(seed)
+        self.log: dict[int, Trial] = {}
+        self.n_design = plan.n_design(domain.d)
+        self._start = Candidates(domain)
+        kernel = plan.kernel if plan.assumptions is None else plan.assumptions.kernel
+        if kernel is not None:
+            self._start.check_kernel(kernel)
+        if isinstance(domain, Grid) and not isinstance(plan.kernel, Stationary | None):
+            raise TypeError(
+                "kernel on a Grid must be stationary, like a Matern or a SquaredExponential; any other "
+                f"one needs assumptions=..., got kernel={plan.kernel!r}"
+            )
+        self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
+        self._fitted_at = -1
+        self._n_lies: int | None = None
+        self._model: Model | None = None
+        if plan.assumptions is not None:
+            self._model = given(plan.assumptions, plan.sign)
+        self._algorithm: Algorithm | None = None
+        self._judge: Judge | None = None
+
+    # --- ask and tell --------------------------------------------------------------------------
+
+    def ask(self, t: int, pending: Sequence[Floats] = ()) -> Query:
+        """The point of round t.
+
+        A point without a reading is not asked again, unless it was read at least as often or no other
+        is left. The latest ones also count as pending, so that the choice keeps away from them.
+
+        Args:
+            t: The round, from 1.
+            pending: Points that are being read elsewhere, as the kernel sees them.
+        """
+        lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
+        failed = [trial.u for trial in lost if trial.u is not None]
+        pending, avoid = [*pending, *failed[-N_NEAR:]], self._without_reading(failed)
+        if not self.is_ready:
+            u = self._design(t, avoid)
+        elif self.plan.explore is not None and self.told:
+            u = self._promising(t, pending, avoid)
+        else:
+            algorithm = self.algorithm()
+            u = algorithm.query_at(t, algorithm.drawn(t), pending, avoid).u
+        return Query(t, self.x_of(u), u, index=None, instance=None)
+
+    def trial(self, t: int, x: Any, y: float | None, **fields: Any) -> Trial:
+        """Round t at x, for `take`; refuses a point outside. y was checked by `checks.reading`."""
+        u = self._start.coordinates_of(x)
+        return Trial(t, self.x_of(u), None, y, u=u, **fields)
+
+    def take(self, trial: Trial) -> None:
+        """Take in a round, or one that was taken in already in another state.
+
+        A reading is learned. Without one, nothing is learned, its point is not asked for again, and the
+        guarantee says how many readings are missing; it is void where one of them is missing because of
+        its value. If a reading was taken out, everything is as if it had never been told; unless the
+        reason had nothing to do with its value, nothing is guaranteed from then on.
+        """
+        before = self.log.get(trial.t)
+        self.log[trial.t] = trial  # first of all: what Ctrl-C finds here is not lost
+        if trial.retracted is not None or (before is not None and before.y is not None):
+            self.scored = self._algorithm = self._judge = None
+            self._fitted_at = -1
+
+    def u_of(self, x: Any) -> Floats:
+        """A point in the user's units as the kernel sees it, checked."""
+        return self._start.coordinates_of(x)
+
+    def x_of(self, u: Floats) -> Floats:
+        """A point as the kernel sees it, (d,) or (n, d), in the user's units."""
+        return self._start.x_of(u)
+
+    def replayed(self, trials: Iterable[Trial]) -> "Engine":
+        """An engine for the same run that was told these trials; it learns when it is asked."""
+        again = Engine(self.domain, self.plan, self.seed)
+        again.log = {trial.t: trial for trial in trials}
+        return again
+
+    def settled(self) -> "Engine | None":
+        """Itself; before its design is read, one fitted to what there is; None without a reading."""
+        n_told = len(self.told)
+        if not n_told:
+            return None
+        if self.is_ready:
+            return self
+        early = Engine(self.domain, replace(self.plan, n_init=n_told), self.seed)
+        early.log = self.log
+        return early
+
+    # --- what follows from the readings ----------------------------------------------------------
+
+    @property
+    def told(self) -> list[Told]:
+        """The readings, in the order of telling."""
+        return [told for trial in self.log.values() if (told := trial.told) is not None]
+
+    @property
+    def lost(self) -> dict[int, bool]:
+        """Round without a reading -> whether its value is the reason."""
+        return {t: trial.because_of_value for t, trial in self.log.items() if trial.is_lost}
+
+    @property
+    def is_selected(self) -> bool:
+        """Whether a reading may be missing because of its value."""
+        retracted = [each.retracted for each in self.log.values() if each.retracted is not None]
+        return any(self.lost.values()) or not all(retracted)
+
+    @property
+    def last_row(self) -> int:
+        """The last round that came in a table; 0 if there was none."""
+        return max((t for t, trial in self.log.items() if trial.is_row), default=0)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a model: always where it is assumed, else once the design is read."""
+        return len(self.told) >= self.n_design
+
+    @property
+    def n_table(self) -> int:
+        """How many of the readings, the first ones, are in no order: up to the last row of a table."""
+        is_row = [trial.is_row for trial in self.log.values() if trial.y is not None]
+        return max((n for n, row in enumerate(is_row, 1) if row), default=0)
+
+    @property
+    def n_complete(self) -> int:
+        """How many rounds there are before the first open one: a proof may rest on their readings.
+
+        Which later ones are there already may depend on their values. 0, if that would cut a table.
+        """
+        n = next(n for n in range(len(self.log) + 1) if n + 1 not in self.log)
+        return n if self.last_row <= n else 0
+
+    @property
+    def n_readings(self) -> int:
+        """Readings there are and will be: the rounds planned, and those whose points the user chose.
+
+        If more were told, or nobody said how many are planned, at least that many, in steps of an
+        eighth: algorithms that depend on it start anew.
+        """
+        n_told, n_planned = len(self.told), 1
+        if self.plan.n_rounds is not None:
+            n_given = sum(reading.is_given for reading in self.told)
+            n_planned = self.plan.n_rounds + n_given
+        if n_told <= n_planned:
+            return n_planned
+        step = last_stop(n_told, 0)
+        return n_told if step == n_told else step + step // 8
+
+    def fit(self) -> Model:
+        """The cautious model: given, or fitted to the readings so far.
+
+        Raises:
+            RuntimeError: The initial design is not read yet; see `is_ready`.
+        """
+        if not self.is_ready:
+            raise RuntimeError(
+                f"a fit needs the {self.n_design} readings of the initial design, got {len(self.told)}"
+            )
+        if self.plan.assumptions is None:
+            judge = self.judge()
+            at = judge.n_followed
+            if at != self._fitted_at:
+                told = self.told[:at]
+                points = np.array([reading.u for reading in told])
+                y = self.plan.sign * np.array([reading.y for reading in told])
+                self._model = fitted(self.plan, judge.chains, points, y, self._range()[1])
+                self._algorithm = None
+                self._fitted_at = at  # last, so that an interrupt leaves nothing half done
+        assert self._model is not None
+        return self._model
+
+    def model(self) -> Model:
+        """What guarantees rest on; needs what `fit` needs."""
+        return self.fit()
+
+    def algorithm(self) -> Algorithm:
+        """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
+        model, n_table, plan = self.model(), self.n_table, self.plan
+        n_lies = None if plan.lies is None else plan.n_lies(self.n_readings)
+        is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
+        if is_new or self._n_lies != n_lies:
+            scale, n = model.units.scale, self.n_readings
+            self._algorithm = plan.algorithm(self.domain, model.assumptions, scale, n, self.seed)
+            self._n_lies = n_lies
+            self._algorithm.is_quiet = n_lies is not None  # the answer counts as many lies as it takes
+            retracted = {t: trial.retracted for t, trial in self.log.items()}
+            gone = {t: reason for t, reason in retracted.items() if reason is not None}
+            self._algorithm.journal.retracted.update(gone)
+            self._algorithm.journal.n_table = n_table
+            if self._fitted_at >= N_AT_ONCE:
+                self._algorithm.learn([_in_model(each, model) for each in self.told[: self._fitted_at]])
+        assert self._algorithm is not None
+        algorithm, n_left = self._algorithm, len(self._algorithm.readings)
+        for trial in self.log.values():  # in their order: who learns what may depend on what is lost
+            if trial.is_lost:
+                algorithm.lose(trial.t, because_of_value=trial.because_of_value)
+            elif trial.told is not None and n_left:
+                n_left -= 1
+            elif trial.told is not None:
+                algorithm.learn(_in_model(trial.told, model))
+        return algorithm
+
+    def judge(self) -> Judge:
+        """What is thought of all that was told: a heuristic, on which no guarantee rests.
+
+        Raises:
+            RuntimeError: There is no reading yet, or the initial design is not read; see `is_ready`.
+            ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
+        """
+        n_first = max(self.n_design, self.n_table, 1)
+        told = self.told
+        if len(told) < n_first:
+            raise RuntimeError(
+                f"a judgement needs {n_first} reading{'s' if n_first > 1 else ''}, got {len(told)}"
+            )
+        if self._judge is None or self._judge.n_first != n_first:  # a table may be added later
+            plan, assumed = self.plan, self.plan.assumptions
+            kernel = plan.kernel if assumed is None else assumed.kernel
+            noise_std = plan.noise_std if assumed is None else assumed.noise_std
+            center = None if isinstance(kernel, Stationary | None) else 0.0
+            self._judge = Judge(Known(kernel, noise_std, center), n_first)
+            self._fitted_at = -1
+        y = self.plan.sign * np.array([reading.y for reading in told])
+        if self.plan.assumptions is None:
+            check_sizes(self.plan, location_and_scale(y)[1])
+        rounds = np.array([reading.t for reading in told], dtype=np.intp)
+        self._judge.learn(self._seen(np.array([reading.u for reading in told])), y, rounds)
+        return self._judge
+
+    def predict(self, U: Floats) -> tuple[Floats, Floats]:
+        """Mean and standard deviation of f at U, (k, d), as the kernel sees it, in the user's units.
+
+        An estimate, not a guarantee. Needs a reading.
+        """
+        mean, sd = self.judge().predict(self._seen(U))
+        return self.plan.sign * mean, sd
+
+    def incumbent(self, among: Sequence[Floats] | None = None) -> Floats | None:
+        """The point read with the best value to expect, in the user's units.
+
+        One whose readings all look false only where there is no other.
+
+        Args:
+            among: Those that may be, as the kernel sees them; all if None.
+
+        Returns:
+            None if no reading was told of them.
+        """
+        U = np.array([reading.u for reading in self.told])
+        may = np.ones(len(U), dtype=np.bool_) if among is None else is_among(U, among)
+        if not may.any():
+            return None
+        honest = U[~self.judge().verdict().is_flagged]
+        is_honest = may & is_among(U, np.unique(honest, axis=0))
+        places = np.flatnonzero(is_honest if is_honest.any() else may)
+        best = places[np.argmax(self.judge().predict(self._seen(U[places]))[0])]
+        return self.x_of(U[best])
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
+        """The points among them that failed more often than they gave a reading.
+
+        So one failure does not rule out a point that was read, before or after, and one that has come
+        to fail always costs at most one round more than it has readings.
+        """
+        gone = np.array(failed)
+        read = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
+        return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
+
+    def _promising(self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats]) -> Floats:
+        """The most promising point for round t, after the pending ones."""
+        domain, judge, beta = self.domain, self.judge(), self.plan.explore
+        assert beta is not None
+        d = domain.d
+        promise = Promise(judge.belief(self._seen(np.array(pending).reshape(-1, d))), beta)
+        away = self._seen(np.array(avoid).reshape(-1, d))
+        read = np.unique(self._seen(np.array([reading.u for reading in self.told])), axis=0)
+        read = read[np.argsort(-judge.predict(read)[0], kind="stable")]
+        if isinstance(domain, Box):
+            return best_point(promise, domain, read, away, t)
+        chosen: Floats = domain.points[best_candidate(promise, self._seen(domain.points), read, away)]
+        return chosen
+
+    def _seen(self, U: Floats) -> Floats:
+        """Points, (k, d), as hypotheses see them: on the unit cube, or as the kernel given does."""
+        if self.plan.kernel is not None or self.plan.assumptions is not None:
+            return U
+        low, side = self._range()
+        return (U - low) / side
+
+    def _design(self, t: int, avoid: Sequence[Floats]) -> Floats:
+        """The t-th point of the design, or the next one that is not to be avoided; else a candidate."""
+        domain, d = self.domain, self.domain.d
+        box = domain if isinstance(domain, Box) else Box([0.0] * d, [1.0] * d)
+        stream = int(2**32 * self.seed.uniform(0))
+        low, side = self._range()
+        for u in np.roll(box.sobol(256, stream), 1 - t, axis=0):
+            point: Floats = u
+            if isinstance(domain, Grid):
+                nearest = np.argmin((((domain.points - low) / side - u) ** 2).sum(axis=1))
+                point = domain.points[nearest]
+            if not is_among(point[None], avoid).any():
+                return point
+        left = self._start.coordinates
+        rest: Floats = left[np.argmin(is_among(left, avoid))]
+        return rest
+
+    def _range(self) -> tuple[Floats, Floats]:
+        """Lower corner and sides of what the kernel sees."""
+        if isinstance(self.domain, Box):
+            return np.zeros(self.domain.d), np.ones(self.domain.d)
+        low, high = self.domain.points.min(axis=0), self.domain.points.max(axis=0)
+        return low, np.where(high > low, high - low, 1.0)
+
+
+def _in_model(told: Told, model: Model) -> Reading:
+    """A reading as an algorithm with this model is told it."""
+    y, lam = model.units.to_model(told.y), model.assumptions.lam
+    chosen_by = "user" if told.is_given else "algorithm"
+    return Reading(told.t, told.u, y, None, "", lam, chosen_by=chosen_by)

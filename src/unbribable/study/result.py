@@ -1,0 +1,317 @@
+"""What a study comes to: the robust answer, the naive one beside it, and everything told."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from unbribable.decision.asking.draws import Seed
+from unbribable.decision.proposal import Query
+from unbribable.decision.proven.price import Price
+from unbribable.decision.recommend import Recommendation
+from unbribable.doubt.suspect import Suspect
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+from unbribable.say.account import account
+from unbribable.say.answer import BestReading, answer, no_answer, rounds
+from unbribable.say.assumptions import rests_on
+from unbribable.say.price import to_dict as price_to_dict
+from unbribable.say.reasons import evidence
+from unbribable.say.recommendation import spoken
+from unbribable.say.words import point
+from unbribable.study.advice import advise, basis, doubt, price
+from unbribable.study.engine import Engine
+from unbribable.study.plan import Plan
+from unbribable.study.run_file import FORMAT, read, write
+from unbribable.study.space import Space
+from unbribable.study.trial import Trial, plain
+
+
+class Result:
+    """Everything about a run so far; what follows from the readings is worked out when asked for.
+
+    Attributes:
+        space: Where it searched.
+        engine: Readings, fit and algorithm.
+        trials: All rounds that were told, in the order of telling.
+        pending: What was asked and not told yet, oldest first.
+        stopped: What ended the run before its last round, such as "Ctrl-C"; None if nothing did.
+        seconds_per_ask: Median time to choose a point.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        engine: Engine,
+        trials: Sequence[Trial],
+        *,
+        pending: Sequence[Query] = (),
+        stopped: str | None = None,
+        seconds_per_ask: float | None = None,
+    ) -> None:
+        self.space = space
+        self.engine = engine
+        self.trials = tuple(trials)
+        self.pending = tuple(pending)
+        self.stopped = stopped
+        self.seconds_per_ask = seconds_per_ask
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether something ended the run before its last round."""
+        return self.stopped is not None
+
+    @cached_property
+    def recommendation(self) -> Recommendation | None:
+        """The point to use with its interval and certificate, in your units; None without a reading."""
+        best = advise(self.engine)
+        return best if best is None else replace(best, params=self.space.params(best.x))
+
+    @cached_property
+    def suspects(self) -> tuple[Suspect, ...]:
+        """Every reading, the most suspicious first; `is_flagged` is the verdict. Nothing is deleted."""
+        return tuple(
+            replace(each, params=self.space.params(each.x), evidence=evidence(each))
+            for each in doubt(self.engine)
+        )
+
+    @property
+    def x(self) -> Any:
+        """The point to use, as f takes it."""
+        return None if self.recommendation is None else self.space.shown(self.recommendation.x)
+
+    @property
+    def estimate(self) -> float | None:
+        """The value of f to expect at x, by the readings that look honest; None without a reading."""
+        return None if self.recommendation is None else self.recommendation.estimate
+
+    @property
+    def estimate_sd(self) -> float | None:
+        """Its standard deviation. Both are estimates: what is guaranteed is the interval."""
+        return None if self.recommendation is None else self.recommendation.estimate_sd
+
+    @property
+    def lower(self) -> float | None:
+        """f(x) is at least that, where guaranteed; None if the readings contradict the assumptions."""
+        return None if self.recommendation is None else self.recommendation.lower
+
+    @property
+    def upper(self) -> float | None:
+        """f(x) is at most that, where guaranteed; None if the readings contradict the assumptions."""
+        return None if self.recommendation is None else self.recommendation.upper
+
+    def worst_case(self, n_lies: int) -> tuple[float, float] | None:
+        """What f(x) can be if at most so many readings are lies, of any size.
+
+        None if the readings prove that there are more, and without a reading. All numbers of lies hold
+        together, with the same probability.
+        """
+        return None if self.recommendation is None else self.recommendation.worst_case(n_lies)
+
+    @property
+    def by_lies(self) -> tuple[tuple[int, float, float], ...]:
+        """The worst case by the number of lies, a row (n_lies, lower, upper) each, from the least on."""
+        return () if self.recommendation is None else self.recommendation.by_lies
+
+    def lies_needed(self, value: float) -> int:
+        """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
+        return 0 if self.recommendation is None else self.recommendation.lies_needed(value)
+
+    @property
+    def regret_bound(self) -> float | None:
+        """Certificate: the best candidate is better than x by at most that; None: no guarantee."""
+        return None if self.recommendation is None else self.recommendation.regret_bound
+
+    @property
+    def guarantee(self) -> str:
+        """What is guaranteed, or why nothing is; the price of a bribe; what was assumed. In words."""
+        best = self.recommendation
+        price = None if best is None or best.regret_bound is None else self.price()
+        return account(best, price, basis(self.engine), self.space.columns)
+
+    @property
+    def assumptions(self) -> str:
+        """What the guarantee rests on, in words, with the units in which it is stated."""
+        return rests_on(basis(self.engine), self.space.columns)
+
+    @property
+    def naive(self) -> Trial | None:
+        """The trial with the best reading: what an optimizer that believes every reading returns."""
+        told = [trial for trial in self.trials if trial.y is not None]
+        sign = self.engine.plan.sign
+        return max(told, key=lambda trial: sign * (trial.y or 0.0), default=None)
+
+    @property
+    def n_suspects(self) -> int:
+        """How many readings are flagged."""
+        return sum(suspect.is_flagged for suspect in self.suspects)
+
+    @property
+    def n_failed(self) -> int:
+        """How many evaluations gave no reading."""
+        return sum(trial.y is None for trial in self.trials)
+
+    @property
+    def refuted(self) -> int | None:
+        """The round whose reading contradicted the assumptions, or None.
+
+        None where lies are counted: more of them explain what fewer do not, see `by_lies`.
+        """
+        is_counted = self.engine.plan.lies is not None or not self.engine.is_ready
+        return None if is_counted else self.engine.algorithm().refuted
+
+    def summary(self) -> str:
+        """What to use, what to expect, the worst case, what to distrust: nine lines at most.
+
+        Of 120 characters each, at most. All the rest is in `guarantee`.
+        """
+        if self.recommendation is None or self.naive is None:
+            return no_answer(len(self.trials), self.n_failed)
+        naive = self.naive
+        assert naive.y is not None
+        best_reading = BestReading(naive.t, naive.y, point(naive.x, self.space.params(naive.x)))
+        flagged = [suspect for suspect in self.suspects if suspect.is_flagged]
+        rest = rounds(len(self.trials), self.n_failed, self.stopped)
+        return "\n".join(answer(self.recommendation, best_reading, flagged, rest))
+
+    def price(self, eps: float | None = None) -> Price:
+        """How much lying it takes before another candidate can be better than x by more than eps.
+
+        With the cheapest bribe: the readings that would have had to be told differently. It holds
+        against any adversary, whatever corruption was stated.
+
+        Args:
+            eps: In the units of f. If None, the smallest of 5, 10, 20 and 50 % of the range of the
+                readings that look honest for which a price is established.
+
+        Raises:
+            RuntimeError: There is no reading yet.
+        """
+        return price(self.engine, eps)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-able data."""
+        best = (
+            "estimate", "estimate_sd", "n_honest", "lower", "upper", "is_wide", "regret_bound",
+            "between_candidates", "probability", "threat", "n_lies", "clearly_worse", "n_needed",
+        )  # fmt: skip
+        return {
+            "format": FORMAT,
+            "x": plain(self.x),
+            **{name: self._of_best(name) for name in best},
+            **spoken(self.recommendation),
+            "by_lies": [list(row) for row in self.by_lies],
+            "assumptions": self.assumptions,
+            "price": None if self.recommendation is None else price_to_dict(self.price()),
+            "naive": None if self.naive is None else self.naive.to_plain(),
+            "refuted": self.refuted,
+            "stopped": self.stopped,
+            "seconds_per_ask": self.seconds_per_ask,
+            "suspects": [suspect.to_dict() for suspect in self.suspects if suspect.is_flagged],
+            "trials": [trial.to_plain() for trial in self.trials],
+        }
+
+    def at(self, n: int) -> "Result":
+        """The result as it was after n rounds; a table came whole, so no n cuts it."""
+        n = whole(self.trials, n)
+        return Result(self.space, self.engine.replayed(self.trials[:n]), self.trials[:n])
+
+    def _of_best(self, name: str) -> Any:
+        return None if self.recommendation is None else getattr(self.recommendation, name)
+
+    # --- files ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run to a file of JSON lines, whole or not at all."""
+        write(path, self.stored())
+
+    def stored(self) -> dict[str, Any]:
+        """Everything that a run file holds."""
+        return {
+            "domain": self.space.to_plain(),
+            "plan": self.engine.plan.to_plain(),
+            "seed": self.engine.seed.to_plain(),
+            "stopped": self.stopped,
+            "seconds_per_ask": self.seconds_per_ask,
+            "trials": [trial.to_plain() for trial in self.trials],
+            "pending": [query_to_plain(query) for query in self.pending],
+        }
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Result":
+        """Read a run that `save` wrote, and learn its readings again.
+
+        Raises:
+            ValueError: The file is not a saved run, or has another format.
+        """
+        return restored(path, read(path))
+
+
+def restored(path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | None = None) -> Result:
+    """The result that `read` found in the file; the plan is the stored one if None."""
+    try:
+        plan, space = plan or Plan.from_plain(stored["plan"]), Space.from_plain(stored["domain"])
+        engine = Engine(space.domain, plan, Seed.from_plain(stored["seed"]))
+        trials = [_stored_trial(row, space, engine) for row in stored["trials"]]
+        pending = [_stored_query(row, space, engine) for row in stored["pending"]]
+        rounds = sorted([*(trial.t for trial in trials), *(query.t for query in pending)])
+        if rounds != list(range(1, len(rounds) + 1)):
+            raise ValueError(f"rounds must be numbered from 1 on, each once, got {rounds}")
+        n_done = sum(not trial.is_given for trial in trials)
+        if plan.n_rounds is not None and n_done > plan.n_rounds:
+            raise ValueError(f"trials must be n_rounds={plan.n_rounds} at most, got {n_done}")
+        for trial in trials:
+            engine.take(trial)
+        stopped, seconds = stored["stopped"], stored["seconds_per_ask"]
+        if not isinstance(stopped, str | None):
+            raise TypeError(f"stopped must be words or None, got stopped={stopped!r}")
+        seconds = None if seconds is None else checks.real("seconds_per_ask", seconds)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} must be a run saved by Result.save, got {error!r}") from error
+    return Result(space, engine, trials, pending=pending, stopped=stopped, seconds_per_ask=seconds)
+
+
+def query_to_plain(query: Query) -> dict[str, Any]:
+    """A query as it is saved."""
+    return {"number": query.t, "x": query.x.tolist()}
+
+
+def whole(trials: Sequence[Trial], n: int) -> int:
+    """The number of trials, n or more, that ends no table in its middle."""
+    rows = [k for k, trial in enumerate(trials) if trial.is_row]
+    return rows[-1] + 1 if rows and rows[0] < n <= rows[-1] else n
+
+
+def _stored_query(row: dict[str, Any], space: Space, engine: Engine) -> Query:
+    """A query as it was saved."""
+    fields = {**row, "params": None, "y": None, "error": "pending"}
+    asked = _stored_trial(fields, space, engine)
+    return query_of(asked.t, asked.x, space, engine)
+
+
+def query_of(t: int, x: Floats, space: Space, engine: Engine) -> Query:
+    """The query of round t, as the run would ask it."""
+    x, u, params = x.copy(), engine.u_of(x).copy(), space.params(x)
+    x.flags.writeable = u.flags.writeable = False  # the run goes on from them
+    return Query(t, x, u, index=None, instance=None, params=params)
+
+
+def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
+    """A trial as it was saved, if the run can have had it."""
+    fields = dict(row)
+    t, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
+    u = engine.u_of(fields["x"])  # refuses what is not a point
+    x = np.asarray(fields["x"], dtype=np.float64)
+    fields |= {"x": x, "params": space.shown(x), "y": None if y is None else checks.reading("y", y)}
+    trial = Trial(t, u=u, **fields)
+    trial.check()
+    return trial

@@ -1,0 +1,319 @@
+"""Ask and tell: a study some of whose readings may be lies."""
+
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
+
+import numpy as np
+
+from unbribable.decision.proposal import Query
+from unbribable.decision.proven.price import Price
+from unbribable.decision.recommend import Recommendation
+from unbribable.doubt.suspect import Suspect
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+from unbribable.study.engine import Engine
+from unbribable.study.given import pairs, reading_or_none
+from unbribable.study.logbook import Logbook
+from unbribable.study.plan import Plan, Settings, with_settings
+from unbribable.study.result import Result
+from unbribable.study.space import Space
+from unbribable.study.trial import Trial
+
+if TYPE_CHECKING:
+    import pandas
+
+    from unbribable.auditing.audit import Audit
+
+
+@with_settings
+class Study:
+    """Holds changing state: what was asked and told, and a model fitted to the readings.
+
+    You ask for a point, read it in your own way, and tell what you read. Several queries may be pending,
+    and they may be told in any order; each further one keeps away from them. What is asked is a function
+    of the arguments, the seed, and what was asked and told before, in that order. Amounts (corruption,
+    noise_std, B) are in the units of the readings. Threads may share a study.
+
+    Args:
+        space: A dict from name to bounds such as {"x": (0.0, 1.0), "n": (1, 9), "kind": ["a", "b"]} (a
+            pair of integers is a range of integers), a list of pairs (low, high), a Box, a Grid, or
+            an array of candidates (n, d).
+        {settings}
+        direction: "maximize" or "minimize".
+        n_rounds: How many readings are intended, if that is known. A share of lies is
+            one of these; without it, of the readings there are.
+        seed: Of the initial design; fresh entropy if None.
+        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
+            A study that goes on from a file has them already, and refuses others.
+        file: Where to keep the study: every query and every reading is on disk before the call returns.
+            If it exists, the study goes on from there, exactly, even if its process was killed. It is
+            for one study at a time: until `close`, or the end of the process, another one is refused.
+
+    Raises:
+        TypeError, ValueError: The message says the rule and the value.
+        RuntimeError: Another study or run is using the file.
+        OSError: The file cannot be written.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        direction: str = "maximize",
+        n_rounds: int | None = None,
+        seed: Any = None,
+        initial: Iterable[tuple[Any, float]] = (),
+        file: str | os.PathLike[str] | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        where, plan, readings = Space.of(space), Plan.of(n_rounds, settings, direction), pairs(initial)
+        self._log = Logbook(where, Engine(where.domain, plan, seed), file, seed)
+        try:
+            self._begin(readings)
+        except BaseException:
+            self.close()
+            raise
+
+    # --- asking and telling --------------------------------------------------------------------
+
+    @property
+    def space(self) -> Space:
+        """Where it searches."""
+        return self._log.space
+
+    @property
+    def engine(self) -> Engine:
+        """What follows from the readings: what is thought of them, fit, algorithm."""
+        return self._log.engine
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Everything told, in the order of telling, failures included."""
+        return self._log.trials
+
+    @property
+    def pending(self) -> tuple[Query, ...]:
+        """What was asked and not told yet, oldest first."""
+        return tuple(self._log.pending.values())
+
+    @overload
+    def ask(self, n: None = None) -> Query: ...
+    @overload
+    def ask(self, n: int) -> list[Query]: ...
+    def ask(self, n: int | None = None) -> Query | list[Query]:
+        """The next point to read, or a list of n of them; they are pending until told.
+
+        `query.x` is the point, `query.params` the same by name.
+        """
+        count = 1 if n is None else checks.integer("n", n, at_least=1)
+        queries = self._log.ask(count)
+        return queries[0] if n is None else queries
+
+    def tell(self, query: Any, y: Any, *, error: str | None = None) -> int:
+        """Take the reading y of a query, or of a point.
+
+        Whoever tells points of their own one by one states that they were read in this order, which the
+        guarantee then uses; a table, whose order may be another one, belongs into `initial`.
+
+        Args:
+            query: A pending query, or a point, a dict or (d,). A point that is pending answers the
+                oldest query of it; any other is a round of your own choice.
+            y: The reading, a number of at most 1e150 in absolute value. None or NaN: there is none and
+                there will be none. Then nothing is learned, and the point is not asked again while
+                there are others; the guarantee supposes that its value is not the reason.
+            error: Why there is no reading, in words.
+
+        Returns:
+            The round.
+
+        Raises:
+            TypeError, ValueError: Bad values. Nothing was learned, and the query is still pending.
+            RuntimeError: The query is unknown here, or was told already.
+            OSError: The file cannot be written; the reading is kept in memory, and the `result` of
+                the error has it.
+        """
+        value = reading_or_none(y)
+        if error is not None and value is not None:
+            raise ValueError(
+                f"error must be None where there is a reading, got error={error!r}, y={y!r}"
+            )
+        with self._log.changing():
+            asked, is_given = self._log.find(query)
+            error = (error or "no reading") if value is None else None
+            params = self.space.shown(asked.x)
+            self._log.take([Trial(asked.t, asked.x, params, value, is_given, error, u=asked.u)])
+        return asked.t
+
+    def retract(self, t: int, reason: str, *, unrelated_to_value: bool = False) -> None:
+        """Take out the reading of round t: everything is as if it had never been told.
+
+        Whether a reading is kept must not depend on its value, or the bounds do not hold: from now on
+        nothing is guaranteed, unless you state that the reason had nothing to do with the value (a wrong
+        sample was mounted, the wrong number was typed in). To put it right, tell its point again.
+
+        Args:
+            t: The round.
+            reason: In words; kept with the round, beside what was told.
+            unrelated_to_value: The statement that the reason had nothing to do with the value.
+        """
+        t = checks.integer("t", t, at_least=1)
+        checks.text("reason", reason)
+        unrelated = checks.truth("unrelated_to_value", unrelated_to_value)
+        with self._log.changing():
+            told = {trial.t: trial for trial in self._log.trials if trial.y is not None}
+            if t not in told:
+                raise RuntimeError(f"t must be the round of a reading, got t={t}; told are {[*told]}")
+            words = f"retracted, was {told[t].y!r}: {reason}"
+            self._log.take([replace(told[t], y=None, error=words, retracted=unrelated)])
+
+    # --- answers -------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> tuple[Floats, Floats]:
+        """The value to expect at each of a list of points, and its standard deviation: (n,) each.
+
+        An estimate, not a guarantee: by the most likely model and the readings that look honest. The
+        standard deviation is that of f, without the noise of a further reading.
+
+        Raises:
+            RuntimeError: There is no reading yet.
+        """
+        if isinstance(X, dict | str) or not isinstance(X, Sequence | np.ndarray):
+            raise TypeError(f"X must be a list of points, got X={X!r}; one alone is [x]")
+        with self._log.looking() as engine:
+            engine = _with_reading(engine)
+            U = np.array([engine.u_of(self.space.given(x)) for x in X]).reshape(-1, engine.domain.d)
+            return engine.predict(U)
+
+    def recommend(self) -> Recommendation:
+        """The point to use, with its interval and certificate.
+
+        Raises:
+            RuntimeError: There is no reading yet.
+        """
+        with self._log.looking() as engine:
+            _with_reading(engine)
+            best = self._log.result().recommendation
+        assert best is not None
+        return best
+
+    def suspects(self, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
+        """Every reading (or the flagged ones), the most suspicious first. Nothing is deleted."""
+        with self._log.looking():
+            found = self._log.result().suspects
+        return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
+
+    def price(self, eps: float | None = None) -> Price:
+        """How much lying it takes before another candidate can be better than the recommended one.
+
+        Args:
+            eps: By more than that; see `Result.price` for the default.
+
+        Raises:
+            RuntimeError: There is no reading yet.
+        """
+        with self._log.looking() as engine:
+            _with_reading(engine)
+            return self._log.result().price(eps)
+
+    def result(self) -> Result:
+        """Everything so far, as `maximize` returns it: it stays as it is while the study goes on."""
+        return self._log.result(anew=True)
+
+    def audit(self) -> "Audit":
+        """What the readings so far say about each other: lies, proofs, and a page to show."""
+        from unbribable.auditing.audit import Audit
+
+        return Audit(self.result())
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """A row for each round told: its parameters, the reading, and how suspicious that is."""
+        try:
+            import pandas
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "a table needs pandas: pip install pandas", name=error.name
+            ) from None
+        encoding, nan = self.space.encoding, math.nan
+        names = [f"x{k}" for k in range(self.space.domain.d)] if encoding is None else encoding.names
+        found, rows = {suspect.t: suspect for suspect in self.suspects()}, []
+        for trial in self.trials:
+            params = trial.x.tolist() if encoding is None else encoding.decode(trial.x).values()
+            reading, doubt = nan if trial.y is None else trial.y, (nan, nan, False)
+            if (suspect := found.get(trial.t)) is not None:
+                doubt = (suspect.expected, suspect.probability, suspect.is_flagged)
+            rows.append([trial.t, *params, reading, *doubt, trial.error])
+        columns = ["round", *names, "y", "expected", "probability", "is_flagged", "error"]
+        return pandas.DataFrame(rows, columns=columns)
+
+    def __repr__(self) -> str:
+        plan, n = self.engine.plan, len(self.engine.told)
+        return f"<Study: {plan.direction}, {n} readings, {len(self.pending)} pending>"
+
+    # --- files ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the study to a file of JSON lines, whole or not at all."""
+        self._log.result().save(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Study":
+        """A study that was saved, or a run of `maximize`, in memory: it goes on exactly.
+
+        Raises:
+            ValueError: The file is not a saved study, or has another format.
+        """
+        found = Result.load(path)
+        study = cls(found.space)
+        study._log.go_on(found)
+        return study
+
+    def close(self) -> None:
+        """Let others use the file. Nothing more can be told; answers are still given."""
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _begin(self, readings: list[tuple[Any, Any]]) -> None:
+        """Take in the user's readings, all or none, unless they are there already."""
+        log = self._log
+        trials = self._rows([(x, checks.reading("initial reading", y)) for x, y in readings])
+        if trials and not log.n_rounds:
+            log.take(trials)
+        given = [(trial.x.tolist(), trial.y) for trial in log.trials if trial.is_given]
+        if [(trial.x.tolist(), trial.y) for trial in trials] != given[: len(trials)]:
+            raise ValueError(
+                f"{log.file} holds a run with other initial readings, {given}, got "
+                f"initial={readings}; leave them out"
+            )
+
+    def _rows(
+        self, table: Iterable[tuple[Any, float | None]], *, is_selected: bool = False
+    ) -> list[Trial]:
+        """The rows of a table, points and readings, as the first rounds; None: there is no reading.
+
+        Args:
+            table: The rows.
+            is_selected: Whether readings that are not there are missing because of their values.
+        """
+        rows = []
+        for t, (x, y) in enumerate(table, 1):
+            own, error = self._log.own(t, x), "no reading" if y is None else None
+            shown = self.space.shown(own.x)
+            row = Trial(t, own.x, shown, y, True, error, is_row=True, u=own.u)
+            rows.append(replace(row, because_of_value=y is None and is_selected))
+        return rows
+
+
+def _with_reading(engine: Engine) -> Engine:
+    """An engine that has a model."""
+    settled = engine.settled()
+    if settled is None:
+        raise RuntimeError("an answer needs a reading, there is none yet; tell one")
+    return settled

@@ -1,0 +1,93 @@
+"""One round of a run as the user saw it: what the log of a run consists of."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unbribable.model import checks
+from unbribable.model.checks import Floats
+
+STORED = (
+    "number", "x", "params", "y", "is_given", "error", "retracted", "because_of_value", "is_row",
+)  # fmt: skip
+"""What a file keeps of a trial; `number` is the round."""
+
+
+class Told(NamedTuple):
+    """A reading, in the user's units: what there is to learn from a trial."""
+
+    t: int
+    u: Floats
+    y: float
+    is_given: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One round as the user saw it: where, what was told, or why nothing was."""
+
+    t: int
+    """The round, from 1."""
+    x: Floats
+    """The point, (d,); for named parameters its encoding. Empty where it is unknown."""
+    params: Any
+    """The point as f got it: an array, or a dict by name."""
+    y: float | None
+    """The reading; None if the evaluation failed."""
+    is_given: bool = False
+    """Whether it is an initial reading of the user's."""
+    error: str | None = None
+    """Why there is no reading."""
+    retracted: bool | None = None
+    """None, or that its reading was taken out: whether the reason had nothing to do with its value."""
+    because_of_value: bool = False
+    """Whether there is no reading because of its value: f returned an infinite one."""
+    is_row: bool = False
+    """Whether it came in a table, whose order says nothing of when it was read."""
+    u: Floats | None = None
+    """The point as the kernel sees it, (d,); None where it is unknown."""
+
+    def __post_init__(self) -> None:
+        x = self.x.copy()
+        x.flags.writeable = False  # the run goes on from it
+        object.__setattr__(self, "x", x)
+
+    @property
+    def number(self) -> int:
+        """The round, as run files call it."""
+        return self.t
+
+    @property
+    def told(self) -> Told | None:
+        """Its reading; None if there is none."""
+        if self.y is None or self.u is None:
+            return None
+        return Told(self.t, self.u, self.y, self.is_given)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has no reading and never had one."""
+        return self.y is None and self.retracted is None
+
+    def check(self) -> None:
+        """Refuse what no run can have had, in a trial that was read from a file."""
+        checks.truth("is_given", self.is_given)
+        checks.truth("because_of_value", self.because_of_value)
+        checks.truth("is_row", self.is_row)
+        if self.retracted is not None:
+            checks.truth("retracted", self.retracted)
+        if not (self.error is None if self.y is not None else isinstance(self.error, str)):
+            raise ValueError(
+                "a trial must have a reading, or an error in words, got "
+                f"y={self.y!r} and error={self.error!r}"
+            )
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {name: plain(getattr(self, name)) for name in STORED}
+
+
+def plain(value: Any) -> Any:
+    """An array as a list; anything else as it is."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
