@@ -118,7 +118,7 @@ def test_every_kind_of_source_gives_the_same_table():
     ]
     for arguments, words in sources:
         found = read_table(*arguments, **words)
-        assert found.space.to_plain() == ub.practice.space.Space.of(space).to_plain()
+        assert found.space.to_plain() == ub.study.space.Space.of(space).to_plain()
         assert (found.points, found.y) == (({"n": 1, "kind": "a"}, {"n": 2, "kind": "b"},
                                             {"n": 4, "kind": "a"}), (1.0, 2.0, 4.0))  # fmt: skip
     assert read_table(frame, target="y").labels == ("row 7", "row 8", "row 9")
