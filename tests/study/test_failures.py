@@ -389,7 +389,7 @@ def test_control_c_in_f_returns_the_result_so_far(k: int, words: dict[str, Any])
     assert len(run.trials) == k - 1
     assert run.n_failed == 0
     assert run.to_dict()["stopped"] == "Ctrl-C"
-    assert "ended before its last round by Ctrl-C" in run.summary()
+    assert "stopped: Ctrl-C" in run.summary()
     assert_same_run(run, run.at(k - 1))
 
 

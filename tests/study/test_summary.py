@@ -86,7 +86,7 @@ def test_before_the_design_is_complete_and_after_ctrl_c_it_is_short_too() -> Non
     run = ub.maximize(f, LONG, 30, seed=0)
     assert not run.engine.is_ready
     assert_short(run.summary())
-    assert "; ended before its last round by Ctrl-C" in run.summary()
+    assert "; stopped: Ctrl-C" in run.summary()
 
 
 def test_a_summary_of_a_refuted_run_is_short() -> None:

@@ -1,5 +1,6 @@
 """A value's own words, where nobody says how a door counts: rounds from 1, and no names."""
 
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proven.conditions import (
     Consistent,
     Detected,
@@ -16,6 +17,7 @@ from unbribable.decision.recommend import Level, Recommendation
 from unbribable.model.spoken import Spoken
 from unbribable.say.assumptions import assumed
 from unbribable.say.guarantee import bounds, level, regret, whole
+from unbribable.say.left_to_gain import left
 from unbribable.say.notes import note
 from unbribable.say.price import price
 from unbribable.say.proof import total
@@ -38,6 +40,8 @@ def words(value: Spoken) -> str:
             return price(value)
         case Proof():
             return total(value)
+        case LeftToGain():
+            return left(value)
         case Assumptions():
             return assumed(value)
         case Refuted() | Pruned() | TakenOut() | Detected() | Consistent() | PastHorizon():

@@ -82,13 +82,12 @@ class Engine:
             t: The round, from 1.
             pending: Points that are being read elsewhere, as the kernel sees them.
         """
-        lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
-        failed = [trial.u for trial in lost if trial.u is not None]
+        failed = self._failed
         pending, avoid = [*pending, *failed[-N_NEAR:]], self._without_reading(failed)
         if not self.is_ready:
             u = self._design(t, avoid)
         elif self.plan.explore is not None and self.told:
-            u = self._promising(t, pending, avoid)
+            u = self._promising(t, pending, avoid, self.plan.explore)
         else:
             algorithm = self.algorithm()
             u = algorithm.query_at(t, algorithm.drawn(t), pending, avoid).u
@@ -307,7 +306,23 @@ class Engine:
         best = places[np.argmax(self.judge().predict(self._seen(U[places]))[0])]
         return self.x_of(U[best])
 
+    def most_promising(self, beta: float) -> Floats:
+        """Where mean + beta * standard deviation of f is largest, as the kernel sees it, (d,).
+
+        Of what is found among the points that may be asked, as if nothing were being read elsewhere.
+        Needs a reading.
+        """
+        failed = self._failed
+        avoid = self._without_reading(failed)
+        return self._promising(len(self.log) + 1, failed[-N_NEAR:], avoid, beta)
+
     # --- inside --------------------------------------------------------------------------------
+
+    @property
+    def _failed(self) -> list[Floats]:
+        """The points that gave no reading, by round."""
+        lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
+        return [trial.u for trial in lost if trial.u is not None]
 
     def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
         """The points among them that failed more often than they gave a reading.
@@ -319,11 +334,11 @@ class Engine:
         read = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
         return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
 
-    def _promising(self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats]) -> Floats:
+    def _promising(
+        self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats], beta: float
+    ) -> Floats:
         """The most promising point for round t, after the pending ones."""
-        domain, judge, beta = self.domain, self.judge(), self.plan.explore
-        assert beta is not None
-        d = domain.d
+        domain, judge, d = self.domain, self.judge(), self.domain.d
         promise = Promise(judge.belief(self._seen(np.array(pending).reshape(-1, d))), beta)
         away = self._seen(np.array(avoid).reshape(-1, d))
         read = np.unique(self._seen(np.array([reading.u for reading in self.told])), axis=0)

@@ -6,11 +6,14 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Unpack
 
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proposal import Query
 from unbribable.model import checks
+from unbribable.say.left_to_gain import nothing_left
+from unbribable.study.advice import left_to_expect, left_to_prove
 from unbribable.study.files import level_of_user
 from unbribable.study.given import functions
 from unbribable.study.plan import Settings, with_settings
@@ -40,6 +43,8 @@ def maximize(
     callbacks: Iterable[Callback] = (),
     on_error: str = "record",
     timeout: float | None = None,
+    stop_below: float | None = None,
+    stop_proven_below: float | None = None,
     n_jobs: int = 1,
     progress: bool | None = None,
     file: str | os.PathLike[str] | None = None,
@@ -68,6 +73,10 @@ def maximize(
             on, since that reading is missing because of its value. "raise": it is raised.
         timeout: Seconds after which no evaluation begins any more; those that are running are
             finished, and the result says that it ended early.
+        stop_below: End the run once nothing more than that is expected to be left to gain, in the units
+            of f: a heuristic, `Result.left_to_gain.is_below`. It is looked at before every evaluation.
+        stop_proven_below: The same once that is proven, if what the guarantee supposes holds:
+            `is_proven_below`. That takes far more rounds, and with few it may never be.
         n_jobs: Evaluations at a time, in threads: f must be safe to call from several. What is asked
             then depends on which of them end first, so the same seed may give another run. Ctrl-C
             does not wait for those that are running; a resumed run evaluates their points again.
@@ -77,7 +86,7 @@ def maximize(
             would go on from these readings. It is for one run at a time.
 
     Returns:
-        The result; after Ctrl-C or the timeout the result so far.
+        The result; if something stopped the run, such as Ctrl-C, the result so far.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
@@ -91,10 +100,11 @@ def maximize(
     checks.integer("n_jobs", n_jobs, at_least=1)
     if timeout is not None:
         checks.real("timeout", timeout, above=0.0)
+    rule = _Rule(stop_below, stop_proven_below)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
     with Study(domain, n_rounds=n_rounds, **words, **settings) as study:
-        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout)
+        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, rule)
         with reporter(n_rounds, progress) as report:
 
             def hear(trial: Trial) -> None:
@@ -132,6 +142,33 @@ class _Answer(NamedTuple):
     """Whether that is because of its value, which was infinite, or too large to be learned."""
 
 
+@dataclass(frozen=True)
+class _Rule:
+    """When nothing is left to gain: what may be left, at most, where a run ends on that."""
+
+    below: float | None
+    """As it is thought."""
+    proven_below: float | None
+
+    def __post_init__(self) -> None:
+        for name, eps in (("stop_below", self.below), ("stop_proven_below", self.proven_below)):
+            if eps is not None:
+                checks.real(name, eps, above=0.0)
+
+    def met_by(self, study: Study) -> str | None:
+        """Which of the two is met by what was told, in words; None if none is."""
+        with study._log.looking() as engine:
+            if self.below is not None:
+                thought = LeftToGain(*left_to_expect(engine), proven=None)
+                if thought.is_below(self.below):
+                    return nothing_left(self.below, is_proven=False)
+            if self.proven_below is not None:
+                proven = left_to_prove(engine)
+                if proven is not None and proven <= self.proven_below:
+                    return nothing_left(self.proven_below, is_proven=True)
+        return None
+
+
 class _Run:
     """Holds changing state: a run under way."""
 
@@ -142,12 +179,14 @@ class _Run:
         n_rounds: int,
         on_error: str,
         timeout: float | None,
+        rule: "_Rule",
     ) -> None:
         self._study = study
         self._f = f
         self._n_rounds = n_rounds
         self._on_error = on_error
         self._timeout = timeout
+        self._rule = rule
         self._start = time.monotonic()
         self._failures: list[type[Exception]] = []
         self._last_failure: Exception | None = None  # in this call, like those
@@ -187,6 +226,9 @@ class _Run:
         if self._timeout is not None and time.monotonic() - self._start >= self._timeout:
             self.stop(f"the timeout of {self._timeout:g} s")
         if self.stopped is not None or self._n_done + len(running) >= self._n_rounds:
+            return None
+        if (reason := self._rule.met_by(self._study)) is not None:
+            self.stop(reason)
             return None
         self._check_hope()
         rounds = {query.t for query in running}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbribable.decision.asking.draws import Seed
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proposal import Query
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
@@ -22,7 +23,7 @@ from unbribable.say.price import to_dict as price_to_dict
 from unbribable.say.reasons import evidence
 from unbribable.say.recommendation import spoken
 from unbribable.say.words import point
-from unbribable.study.advice import advise, basis, doubt, price
+from unbribable.study.advice import advise, basis, doubt, left_to_expect, price
 from unbribable.study.engine import Engine
 from unbribable.study.plan import Plan
 from unbribable.study.run_file import FORMAT, read, write
@@ -125,6 +126,14 @@ class Result:
         """Certificate: the best candidate is better than x by at most that; None: no guarantee."""
         return None if self.recommendation is None else self.recommendation.regret_bound
 
+    @cached_property
+    def left_to_gain(self) -> LeftToGain:
+        """By how much another point may be better than x: what is expected, and what is proven.
+
+        A callback that returns `result.left_to_gain.is_below(0.1)` ends a run as `stop_below=0.1` does.
+        """
+        return LeftToGain(*left_to_expect(self.engine), self.regret_bound)
+
     @property
     def guarantee(self) -> str:
         """What is guaranteed, or why nothing is; the price of a bribe; what was assumed. In words."""
@@ -211,6 +220,7 @@ class Result:
             **spoken(self.recommendation),
             "by_lies": [list(row) for row in self.by_lies],
             "assumptions": self.assumptions,
+            "left_to_gain": self.left_to_gain.to_dict(),
             "price": None if self.recommendation is None else price_to_dict(self.price()),
             "naive": None if self.naive is None else self.naive.to_plain(),
             "refuted": self.refuted,

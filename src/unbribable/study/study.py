@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
 
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proposal import Query
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
@@ -217,6 +218,14 @@ class Study:
         with self._log.looking() as engine:
             _with_reading(engine)
             return self._log.result().price(eps)
+
+    def left_to_gain(self) -> LeftToGain:
+        """By how much another point may be better than the recommended one: a reason to stop, or to go on.
+
+        What is expected, by a heuristic, and what is proven. It prints as two sentences.
+        """
+        with self._log.looking():
+            return self._log.result().left_to_gain
 
     def result(self) -> Result:
         """Everything so far, as `maximize` returns it: it stays as it is while the study goes on."""
