@@ -15,6 +15,7 @@ from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
 from unbribable.say.counting import TRIALS
+from unbribable.say.left_to_gain import lines as left
 from unbribable.say.price import sentence, to_dict
 from unbribable.say.words import digits, plus_minus, point, wrapped
 
@@ -221,6 +222,7 @@ def recommend(
     priced = sentence(price, TRIALS) if price.probability is not None else ""
     if why:
         lines += [best.guarantee, *([priced] if priced else []), f"Assumed: {best.assumptions}"]
+        lines += left(sampler.left_to_gain(study, unrelated_to_value=unrelated_to_value))
     elif eps is not None:
         lines += wrapped(priced or "no price: nothing is guaranteed")
     return Answer({**best.to_dict(), "price": to_dict(price, TRIALS)}, "\n".join(lines))

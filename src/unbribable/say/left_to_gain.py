@@ -3,29 +3,29 @@
 from unbribable.decision.left_to_gain import LeftToGain, NotYet
 
 WHY_NOT_YET = {
-    NotYet.EARLY: "too few readings after the initial design",
-    NotYet.FALSE: "the readings of the recommended point look false",
-    NotYet.ALONE: "only its own readings say that the recommended point is good; read points near it",
+    NotYet.EARLY: "not known yet, there are too few readings after the initial design",
+    NotYet.FALSE: "not known, the readings of the recommended point look false",
+    NotYet.ALONE: "not known, only its own readings say that the recommended point is good",
 }
 """Why what is expected says nothing yet."""
 
+SUPPOSED = "if what the guarantee supposes holds"
+"""What is to be said of the certificate where the guarantee stands elsewhere."""
 
-def left(value: LeftToGain) -> str:
-    """The two numbers, a line each."""
-    if value.not_yet is None:
-        expected = (
-            f"at most {value.expected:.3g} (a heuristic: the largest mean + 2 standard deviations, less the "
-            "value expected at the recommended point)"
-        )
-    else:
-        expected = f"not known yet, {WHY_NOT_YET[value.not_yet]} (a heuristic)"
+
+def lines(value: LeftToGain) -> list[str]:
+    """The two numbers, a sentence each."""
+    thought = (
+        "at most {:.3g}, the largest mean + 2 sd of any point less the value expected at the best one"
+    )
+    thought = thought.format(value.expected) if value.not_yet is None else WHY_NOT_YET[value.not_yet]
     proven = "nothing is guaranteed"
     if value.proven is not None:
-        proven = f"no candidate is better by more than {value.proven:.4g}, if what the guarantee supposes holds"
-    return f"left to gain, expected: {expected}\nleft to gain, proven: {proven}"
+        proven = f"no candidate is better by more than {value.proven:.4g}, {SUPPOSED}"
+    return [f"Left to gain (a heuristic): {thought}.", f"Left to gain (proven): {proven}."]
 
 
 def nothing_left(eps: float, *, is_proven: bool) -> str:
     """Why a run has ended: nothing is left to gain, and by which kind of statement."""
-    kind = "proven, if what the guarantee supposes holds" if is_proven else "a heuristic"
+    kind = f"proven, {SUPPOSED}" if is_proven else "a heuristic"
     return f"nothing is left to gain above {eps:g} ({kind})"

@@ -29,7 +29,7 @@ LONE = 0.25
 more than this share of their range."""
 
 N_SD = 2.0
-"""Standard deviations by which a point may be better than expected, where what is left to gain is told."""
+"""Standard deviations by which f may exceed its mean, where it is asked what is left to gain."""
 
 N_AFTER = 5
 """Readings after the initial design, before which nothing is said to be left to gain."""
@@ -253,14 +253,14 @@ def supposed(engine: Engine) -> tuple[FitIsRight, ...]:
     return (fit,) if fit is not None and fit.fitted else ()
 
 
-def basis(engine: Engine) -> Basis | None:
-    """What guarantees rest on; None where there is no reading to fit it to."""
+def basis(engine: Engine, names: tuple[str, ...] = ()) -> Basis | None:
+    """What guarantees rest on, the coordinates by name; None where there is no reading to fit it to."""
     if engine.plan.assumptions is not None:
-        return Basis(engine.plan.assumptions)
+        return Basis(engine.plan.assumptions, names=names)
     current = engine.settled()
     if current is None:
         return None
-    return Basis(current.fit().assumptions, current.model().units, fit_of(engine))
+    return Basis(current.fit().assumptions, current.model().units, fit_of(engine), names)
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:

@@ -1,9 +1,16 @@
-"""What users hand over, checked where it enters: readings, pairs, callbacks."""
+"""What users hand over, checked where it enters: readings, pairs, tables, callbacks."""
 
-from collections.abc import Callable, Iterable
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from unbribable.model import checks
+from unbribable.study.files import level_of_user
+from unbribable.study.space import Space
+
+Initial = Iterable[tuple[Any, float]] | tuple[Any, str]
+"""Readings taken before: pairs, or a table and the name of the column that was read."""
 
 
 def reading_or_none(y: Any) -> float | None:
@@ -19,7 +26,30 @@ def reading_or_none(y: Any) -> float | None:
         raise
 
 
-def pairs(initial: Any) -> list[tuple[Any, Any]]:
+def told_before(initial: Any, space: Space) -> list[tuple[Any, float | None]]:
+    """Points and their readings; None where a row of a table has none. The points are not looked at."""
+    if isinstance(initial, tuple) and len(initial) == 2 and isinstance(initial[1], str):
+        return _rows(*initial, space)
+    if isinstance(initial, str | os.PathLike | Mapping) or hasattr(initial, "columns"):
+        got = f"{initial!r}" if isinstance(initial, str) else f"a {type(initial).__name__}"
+        raise TypeError(
+            "initial as a table must come with the name of the column that was read, as in "
+            f"initial=(table, 'yield'), got {got} alone"
+        )
+    return [(x, checks.reading("initial reading", y)) for x, y in _pairs(initial)]
+
+
+def _rows(source: Any, target: str, space: Space) -> list[tuple[Any, float | None]]:
+    """The rows of a table as an audit reads them, and a warning that says what is left out."""
+    from unbribable.auditing.table import read_table
+
+    table = read_table(source, space=space, target=target)
+    if table.notes:
+        warnings.warn(" ".join(table.notes), UserWarning, stacklevel=level_of_user())
+    return list(zip(table.points, table.y, strict=True))
+
+
+def _pairs(initial: Any) -> list[tuple[Any, Any]]:
     """Points and their readings, neither of them looked at."""
     if not isinstance(initial, Iterable):
         raise TypeError(f"initial must be a list of pairs (point, reading), got initial={initial!r}")

@@ -6,19 +6,17 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
-from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proposal import Query
 from unbribable.model import checks
-from unbribable.say.left_to_gain import nothing_left
-from unbribable.study.advice import left_to_expect, left_to_prove
 from unbribable.study.files import level_of_user
-from unbribable.study.given import functions
+from unbribable.study.given import Initial, functions
 from unbribable.study.plan import Settings, with_settings
 from unbribable.study.progress import reporter
 from unbribable.study.result import Result
+from unbribable.study.stop import Stop
 from unbribable.study.study import Study
 from unbribable.study.trial import Trial
 
@@ -39,7 +37,7 @@ def maximize(
     *,
     direction: str = "maximize",
     seed: Any = None,
-    initial: Iterable[tuple[Any, float]] = (),
+    initial: Initial = (),
     callbacks: Iterable[Callback] = (),
     on_error: str = "record",
     timeout: float | None = None,
@@ -63,8 +61,9 @@ def maximize(
         {settings}
         direction: "maximize" or "minimize".
         seed: Of the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
-            A run that is resumed from a file has them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading), or a data frame (a CSV file, a dict of
+            columns) and the name of the column that was read, (table, "yield"). Their order does not
+            count. A run that is resumed from a file has them already, and refuses others.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
@@ -100,11 +99,11 @@ def maximize(
     checks.integer("n_jobs", n_jobs, at_least=1)
     if timeout is not None:
         checks.real("timeout", timeout, above=0.0)
-    rule = _Rule(stop_below, stop_proven_below)
+    end = Stop(stop_below, stop_proven_below)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
     with Study(domain, n_rounds=n_rounds, **words, **settings) as study:
-        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, rule)
+        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, end)
         with reporter(n_rounds, progress) as report:
 
             def hear(trial: Trial) -> None:
@@ -142,33 +141,6 @@ class _Answer(NamedTuple):
     """Whether that is because of its value, which was infinite, or too large to be learned."""
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """When nothing is left to gain: what may be left, at most, where a run ends on that."""
-
-    below: float | None
-    """As it is thought."""
-    proven_below: float | None
-
-    def __post_init__(self) -> None:
-        for name, eps in (("stop_below", self.below), ("stop_proven_below", self.proven_below)):
-            if eps is not None:
-                checks.real(name, eps, above=0.0)
-
-    def met_by(self, study: Study) -> str | None:
-        """Which of the two is met by what was told, in words; None if none is."""
-        with study._log.looking() as engine:
-            if self.below is not None:
-                thought = LeftToGain(*left_to_expect(engine), proven=None)
-                if thought.is_below(self.below):
-                    return nothing_left(self.below, is_proven=False)
-            if self.proven_below is not None:
-                proven = left_to_prove(engine)
-                if proven is not None and proven <= self.proven_below:
-                    return nothing_left(self.proven_below, is_proven=True)
-        return None
-
-
 class _Run:
     """Holds changing state: a run under way."""
 
@@ -179,14 +151,14 @@ class _Run:
         n_rounds: int,
         on_error: str,
         timeout: float | None,
-        rule: "_Rule",
+        end: Stop,
     ) -> None:
         self._study = study
         self._f = f
         self._n_rounds = n_rounds
         self._on_error = on_error
         self._timeout = timeout
-        self._rule = rule
+        self._end = end
         self._start = time.monotonic()
         self._failures: list[type[Exception]] = []
         self._last_failure: Exception | None = None  # in this call, like those
@@ -227,7 +199,9 @@ class _Run:
             self.stop(f"the timeout of {self._timeout:g} s")
         if self.stopped is not None or self._n_done + len(running) >= self._n_rounds:
             return None
-        if (reason := self._rule.met_by(self._study)) is not None:
+        with self._study._log.looking() as engine:
+            reason = self._end.met_by(engine)
+        if reason is not None:
             self.stop(reason)
             return None
         self._check_hope()
