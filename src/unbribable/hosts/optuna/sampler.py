@@ -10,6 +10,7 @@ except ModuleNotFoundError as error:
     raise missing("the sampler needs", "optuna", "optuna") from None
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Unpack
@@ -43,6 +44,7 @@ from unbribable.hosts.optuna.terms import (
     wait_for_starter,
 )
 from unbribable.model import checks
+from unbribable.say import log
 from unbribable.say.study import StudyFacts
 from unbribable.study.advice import advise, basis, doubt, left_to_gain, price
 from unbribable.study.engine import Engine
@@ -165,8 +167,6 @@ class UnbribableSampler(BaseSampler):
                 more = "" if among is None else " and meets its constraints"
                 raise RuntimeError(f"recommend needs a complete trial, got none that was learned{more}")
             params, naive = space.decode(best.x), history.naive(study.best_trial)
-            if self._search_space is not None:  # as it was declared
-                params = {name: params[name] for name in self._search_space}
             found = basis(engine, space.named().columns)
             assert found is not None  # there is a reading
             others = conditional(history.complete, engine, space, best)
@@ -256,7 +256,7 @@ class UnbribableSampler(BaseSampler):
     def result(self, study: Study) -> Result:
         """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""
         with self._looked_at(study) as (_, engine, space):
-            return as_result(engine, Space(not_single(space.distributions)).named())
+            return as_result(engine, space.several().named())
 
     def note(self, study: Study, trial: FrozenTrial | None = None) -> None:
         """Write recommendation and suspicious trials into the study, where its dashboard shows them.
@@ -296,8 +296,11 @@ class UnbribableSampler(BaseSampler):
         """The parameters that the engine asks for in the round of this trial."""
         if not search_space:
             return {}
+        start = time.perf_counter()
         with self._following(study) as history:
-            return history.ask(trial.number, Space(search_space))
+            params = history.ask(trial.number, Space(search_space))
+        log.asked(1, trial.number + 1, time.perf_counter() - start)
+        return params
 
     def sample_independent(
         self,
@@ -325,6 +328,7 @@ class UnbribableSampler(BaseSampler):
             except RuntimeError:  # no complete trial yet
                 return
             if reason is not None:
+                log.stopped(reason)
                 study.set_user_attr(f"{NOTE_KEY}stopped", reason)
                 study.stop()
 

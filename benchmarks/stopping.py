@@ -1,0 +1,167 @@
+"""How often a run stops by itself, and what it misses by that: `python -m benchmarks.stopping [FIRST_SEED [RUNS]]`.
+
+Four functions, noise of 2 % of their range, nobody lies or each reading is a lie with probability 0.1
+(above the maximum by 30 % of the range, far below, or somewhere in the middle). A run has 60 rounds.
+Prints Markdown tables: in how many runs nothing was expected to be left above a share of the range, after
+how many rounds, and the regret of the recommended point then and at the end; and the same of what is
+proven, where the number of lies is stated. The rule was chosen with seeds 100 to 105.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import unbribable as ub
+from unbribable.decision.left_to_gain import LeftToGain
+from unbribable.study.advice import left_to_expect, left_to_prove
+
+ROUNDS, NOISE = 60, 0.02
+SHARES = (0.1, 0.05, 0.02)
+PROVEN = (0.5, 0.25, 0.1)
+EVERY = 5
+"""Rounds between two looks at what is proven, which cost more."""
+
+
+def waves(x: np.ndarray) -> float:
+    return float(np.sin(9 * x[0]) + 0.5 * np.sin(21 * x[0]))
+
+
+def hidden(x: np.ndarray) -> float:
+    wide = np.exp(-((x[0] - 0.25) ** 2 + (x[1] - 0.3) ** 2) / 0.08)
+    return float(wide + 1.3 * np.exp(-((x[0] - 0.8) ** 2 + (x[1] - 0.75) ** 2) / 0.02))
+
+
+def valley(x: np.ndarray) -> float:
+    a, b = 4 * x[0] - 2, 4 * x[1] - 1
+    return float(-np.log1p((1 - a) ** 2 + 20 * (b - a * a) ** 2))
+
+
+def hill(x: np.ndarray) -> float:
+    off = np.sum((x - np.array([0.3, 0.6, 0.5, 0.7])) ** 2)
+    return float(np.exp(-off / 0.5) + 0.1 * np.sin(7 * x[0]))
+
+
+FUNCTIONS: dict[str, tuple[Callable[[np.ndarray], float], int, str]] = {
+    "waves": (waves, 1, "several hills, 1 parameter"),
+    "valley": (valley, 2, "a curved valley, 2"),
+    "hill": (hill, 4, "one hill with a ripple, 4"),
+    "hidden": (hidden, 2, "a wide hill and a higher, narrow one, 2"),
+}
+
+
+def extremes(name: str) -> tuple[float, float]:
+    """Maximum and range of a function."""
+    f, d, _ = FUNCTIONS[name]
+    X = np.random.default_rng(0).random((50_000, d))
+    values = np.array([f(x) for x in X])
+    x, best = X[values.argmax()], float(values.max())
+    rng = np.random.default_rng(1)
+    for reach in np.repeat([0.03, 0.01, 0.003, 0.001], 200):  # from there uphill
+        near = np.clip(x + reach * rng.standard_normal(d), 0.0, 1.0)
+        if f(near) > best:
+            x, best = near, f(near)
+    return best, best - float(values.min())
+
+
+class World:
+    """Holds changing state: a function with noise and lies, all of them functions of the seed."""
+
+    def __init__(self, name: str, seed: int, share: float, most: int = ROUNDS) -> None:
+        self.f, self.d, _ = FUNCTIONS[name]
+        self.top, self.span = extremes(name)
+        self._rng = np.random.default_rng([seed, 7])
+        self._share = share
+        self._left = most
+
+    def read(self, x: np.ndarray) -> float:
+        y = self.f(x) + NOISE * self.span * self._rng.standard_normal()
+        u = self._rng.random()
+        if u >= self._share or not self._left:
+            return y
+        self._left -= 1
+        lies = (self.top + 0.3 * self.span, self.top - 1.2 * self.span, self.top - 0.5 * self.span)
+        return lies[int(3 * u / self._share)]
+
+    def regret(self, x: np.ndarray) -> float:
+        """As a share of the range."""
+        return (self.top - self.f(x)) / self.span
+
+
+def play(name: str, seed: int, share: float) -> list[tuple[float, float]]:
+    """After each round, what is expected to be left (inf: not known), and the regret; shares of the range."""
+    world, found = World(name, seed, share), []
+    study = ub.Study([(0.0, 1.0)] * world.d, n_rounds=ROUNDS, seed=seed)
+    for _ in range(ROUNDS):
+        query = study.ask()
+        study.tell(query, world.read(query.x))
+        left = LeftToGain(*left_to_expect(study.engine), None)
+        known = left.expected if left.not_yet is None and left.expected is not None else np.inf
+        found.append((known / world.span, world.regret(best(study))))
+    return found
+
+
+def play_proven(name: str, seed: int, n_lies: int) -> list[tuple[float, float]]:
+    """The same of what is proven, every few rounds, where lies= is stated and the noise is known."""
+    world, found = World(name, seed, 0.1 if n_lies else 0.0, n_lies), []
+    words: dict[str, Any] = {"lies": n_lies, "noise_std": NOISE * world.span}
+    study = ub.Study([(0.0, 1.0)] * world.d, n_rounds=ROUNDS, seed=seed, **words)
+    for t in range(1, ROUNDS + 1):
+        query = study.ask()
+        study.tell(query, world.read(query.x))
+        if t % EVERY == 0:
+            left = left_to_prove(study.engine) or np.inf
+            found.append((left / world.span, world.regret(best(study))))
+    return found
+
+
+def best(study: ub.Study) -> np.ndarray:
+    """The recommended point, without what is certain about it."""
+    engine = study.engine.settled()
+    assert engine is not None
+    x = engine.incumbent()
+    assert x is not None
+    return x
+
+
+HEADS = (
+    "function", "lies", "left at most", "stopped", "after rounds: mean",
+    "regret then: mean, worst", "regret after 60: mean, worst",
+)  # fmt: skip
+
+
+def table(
+    runs: dict[tuple[str, str], list[list[tuple[float, float]]]], shares: tuple[float, ...], step: int
+) -> None:
+    print("| " + " | ".join(HEADS) + " |")
+    print("|---" * len(HEADS) + "|")
+    for (name, lies), games in runs.items():
+        for share in shares:
+            ends = [
+                next((k for k, (left, _) in enumerate(game) if left <= share), None) for game in games
+            ]
+            stopped = [(game, k) for game, k in zip(games, ends, strict=True) if k is not None]
+            cells = [FUNCTIONS[name][2], lies, f"{100 * share:g} %", f"{len(stopped)} of {len(games)}"]
+            if stopped:
+                cells.append(f"{np.mean([step * (k + 1) for _, k in stopped]):.0f}")
+                for at in ([game[k][1] for game, k in stopped], [game[-1][1] for game, _ in stopped]):
+                    cells.append(f"{100 * np.mean(at):.1f} %, {100 * np.max(at):.1f} %")
+            print("| " + " | ".join([*cells, *["-"] * (len(HEADS) - len(cells))]) + " |", flush=True)
+
+
+def main(first: int = 0, n: int = 10) -> None:
+    seeds = range(first, first + n)
+    for name in FUNCTIONS:
+        lied = {(name, "none"): 0.0, (name, "a tenth"): 0.1}
+        table({key: [play(name, seed, p) for seed in seeds] for key, p in lied.items()}, SHARES, 1)
+    for name in ("waves", "valley"):
+        stated = {(name, f"{k}, lies={k}"): k for k in (0, 1)}
+        games = {key: [play_proven(name, seed, k) for seed in seeds] for key, k in stated.items()}
+        table(games, PROVEN, EVERY)
+
+
+if __name__ == "__main__":
+    with threadpool_limits(limits=1):
+        main(*map(int, sys.argv[1:]))
