@@ -1,14 +1,15 @@
-"""How often a run stops by itself, and what it misses by that: `python -m benchmarks.stopping [FIRST_SEED [RUNS]]`.
+"""How often a run stops by itself, and what that misses: `python -m benchmarks.stopping [SEED [RUNS]]`.
 
 Four functions, noise of 2 % of their range, nobody lies or each reading is a lie with probability 0.1
 (above the maximum by 30 % of the range, far below, or somewhere in the middle). A run has 60 rounds.
-Prints Markdown tables: in how many runs nothing was expected to be left above a share of the range, after
-how many rounds, and the regret of the recommended point then and at the end; and the same of what is
-proven, where the number of lies is stated. The rule was chosen with seeds 100 to 105.
+Prints Markdown tables: in how many runs nothing was expected to be left above a share of the range,
+after how many rounds, and the regret of the recommended point then and at the end; and the same of what
+is proven, where the number of lies is stated. The rule was chosen with seeds 100 to 105.
 """
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ FUNCTIONS: dict[str, tuple[Callable[[np.ndarray], float], int, str]] = {
 }
 
 
+@cache
 def extremes(name: str) -> tuple[float, float]:
     """Maximum and range of a function."""
     f, d, _ = FUNCTIONS[name]
@@ -91,7 +93,7 @@ class World:
 
 
 def play(name: str, seed: int, share: float) -> list[tuple[float, float]]:
-    """After each round, what is expected to be left (inf: not known), and the regret; shares of the range."""
+    """After each round, what is expected to be left (inf: not known) and the regret, over the range."""
     world, found = World(name, seed, share), []
     study = ub.Study([(0.0, 1.0)] * world.d, n_rounds=ROUNDS, seed=seed)
     for _ in range(ROUNDS):

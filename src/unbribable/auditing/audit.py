@@ -10,7 +10,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from unbribable.auditing.optuna_table import is_optuna_study, read_optuna
-from unbribable.auditing.proof import prove
 from unbribable.auditing.table import Table, check_size, ranges, read_table
 from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.lying import Proof
@@ -171,6 +170,8 @@ class Audit:
     @cached_property
     def proof(self) -> Proof | None:
         """How much lying there must have been; None where the solver is not installed."""
+        from unbribable.auditing.proof import prove  # late: it loads what no other answer needs
+
         engine = self.result.engine.settled()
         assert engine is not None
         try:
