@@ -95,7 +95,9 @@ def test_a_run_that_mlflow_follows(tmp_path):
     kinds = [row[0] for row in rows]
     assert kinds[:2] == ["began", "params"]
     assert kinds[-2:] == ["dict", "ended"]
-    steps = {key: [row[3] for row in rows if row[:2] == ["metric", key]] for key in ("reading", "expected")}
+    steps = {
+        key: [row[3] for row in rows if row[:2] == ["metric", key]] for key in ("reading", "expected")
+    }
     assert steps["reading"] == steps["expected"] == list(range(1, 21))
     assert rows[-2][2]["left_to_gain"]["not_yet"] in (None, "alone", "false")
 

@@ -211,5 +211,5 @@ def test_of_an_optuna_study_with_long_names_the_recommendation_is_short() -> Non
         trial = optuna.trial.create_trial(params=params, distributions=space, value=-peak(params))
         study.add_trial(trial)
     assert_short(str(sampler.recommend(study)))
-    said = sampler.recommend(study).assumptions
+    said = str(sampler.recommend(study).assumptions)
     assert all(re.search(rf"{name} \d+\.?\d*[,)]", said) for name in LONG)

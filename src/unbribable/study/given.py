@@ -30,7 +30,7 @@ def told_before(initial: Any, space: Space) -> list[tuple[Any, float | None]]:
     """Points and their readings; None where a row of a table has none. The points are not looked at."""
     if isinstance(initial, tuple) and len(initial) == 2 and isinstance(initial[1], str):
         return _rows(*initial, space)
-    if isinstance(initial, str | os.PathLike | Mapping) or hasattr(initial, "columns"):
+    if _is_table(initial):
         got = f"{initial!r}" if isinstance(initial, str) else f"a {type(initial).__name__}"
         raise TypeError(
             "initial as a table must come with the name of the column that was read, as in "
@@ -39,10 +39,20 @@ def told_before(initial: Any, space: Space) -> list[tuple[Any, float | None]]:
     return [(x, checks.reading("initial reading", y)) for x, y in _pairs(initial)]
 
 
+def _is_table(source: Any) -> bool:
+    """Whether it can have columns with names."""
+    return isinstance(source, str | os.PathLike | Mapping) or hasattr(source, "columns")
+
+
 def _rows(source: Any, target: str, space: Space) -> list[tuple[Any, float | None]]:
     """The rows of a table as an audit reads them, and a warning that says what is left out."""
     from unbribable.auditing.table import read_table
 
+    if not (_is_table(source) or (isinstance(source, list) and all(map(_is_table, source)))):
+        raise TypeError(
+            "initial as a table must be a data frame, a CSV file, a dict of columns or a list of dicts, "
+            f"got initial=({source!r}, {target!r})"
+        )
     table = read_table(source, space=space, target=target)
     if table.notes:
         warnings.warn(" ".join(table.notes), UserWarning, stacklevel=level_of_user())
