@@ -1,4 +1,4 @@
-"""How often a run stops by itself, and what that misses: `python -m benchmarks.stopping [SEED [RUNS]]`.
+"""When a run stops by itself: `python -m benchmarks.stopping [NAMES [FIRST_SEED [RUNS]]]`.
 
 Four functions, noise of 2 % of their range, nobody lies or each reading is a lie with probability 0.1
 (above the maximum by 30 % of the range, far below, or somewhere in the middle). A run has 60 rounds.
@@ -22,7 +22,7 @@ from unbribable.study.advice import left_to_expect, left_to_prove
 ROUNDS, NOISE = 60, 0.02
 SHARES = (0.1, 0.05, 0.02)
 PROVEN = (0.5, 0.25, 0.1)
-EVERY = 5
+EVERY = 10
 """Rounds between two looks at what is proven, which cost more."""
 
 
@@ -99,8 +99,11 @@ def play(name: str, seed: int, share: float) -> list[tuple[float, float]]:
     for _ in range(ROUNDS):
         query = study.ask()
         study.tell(query, world.read(query.x))
-        left = LeftToGain(*left_to_expect(study.engine), None)
-        known = left.expected if left.not_yet is None and left.expected is not None else np.inf
+        known = np.inf
+        if not any(left <= min(SHARES) for left, _ in found):  # else it has stopped for all of them
+            left = LeftToGain(*left_to_expect(study.engine), None)
+            if left.not_yet is None and left.expected is not None:
+                known = left.expected
         found.append((known / world.span, world.regret(best(study))))
     return found
 
@@ -137,6 +140,8 @@ HEADS = (
 def table(
     runs: dict[tuple[str, str], list[list[tuple[float, float]]]], shares: tuple[float, ...], step: int
 ) -> None:
+    if not runs:
+        return
     print("| " + " | ".join(HEADS) + " |")
     print("|---" * len(HEADS) + "|")
     for (name, lies), games in runs.items():
@@ -153,17 +158,16 @@ def table(
             print("| " + " | ".join([*cells, *["-"] * (len(HEADS) - len(cells))]) + " |", flush=True)
 
 
-def main(first: int = 0, n: int = 10) -> None:
+def main(names: list[str], first: int = 0, n: int = 10) -> None:
     seeds = range(first, first + n)
-    for name in FUNCTIONS:
+    for name in names:
         lied = {(name, "none"): 0.0, (name, "a tenth"): 0.1}
         table({key: [play(name, seed, p) for seed in seeds] for key, p in lied.items()}, SHARES, 1)
-    for name in ("waves", "valley"):
-        stated = {(name, f"{k}, lies={k}"): k for k in (0, 1)}
+        stated = {(name, f"{k}, lies={k}"): k for k in (0, 1)} if name == "waves" else {}
         games = {key: [play_proven(name, seed, k) for seed in seeds] for key, k in stated.items()}
         table(games, PROVEN, EVERY)
 
 
 if __name__ == "__main__":
     with threadpool_limits(limits=1):
-        main(*map(int, sys.argv[1:]))
+        main(sys.argv[1].split(",") if len(sys.argv) > 1 else [*FUNCTIONS], *map(int, sys.argv[2:]))

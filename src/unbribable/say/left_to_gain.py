@@ -2,6 +2,12 @@
 
 from unbribable.decision.left_to_gain import LeftToGain, NotYet
 
+THOUGHT = (
+    "at most {:.3g}, the largest mean + 2 standard deviations of any point less the value expected at the "
+    "recommended one"
+)
+"""How much is expected at most."""
+
 WHY_NOT_YET = {
     NotYet.EARLY: "not known yet, there are too few readings after the initial design",
     NotYet.FALSE: "not known, the readings of the recommended point look false",
@@ -15,10 +21,7 @@ SUPPOSED = "if what the guarantee supposes holds"
 
 def lines(value: LeftToGain) -> list[str]:
     """The two numbers, a sentence each."""
-    thought = (
-        "at most {:.3g}, the largest mean + 2 sd of any point less the value expected at the best one"
-    )
-    thought = thought.format(value.expected) if value.not_yet is None else WHY_NOT_YET[value.not_yet]
+    thought = THOUGHT.format(value.expected) if value.not_yet is None else WHY_NOT_YET[value.not_yet]
     proven = "nothing is guaranteed"
     if value.proven is not None:
         proven = f"no candidate is better by more than {value.proven:.4g}, {SUPPOSED}"
