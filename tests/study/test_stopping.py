@@ -143,8 +143,8 @@ def test_the_two_kinds_never_stand_for_each_other() -> None:
         (
             LeftToGain(0.1234567, None, 2.5),
             "Left to gain (a heuristic): at most 0.123, the largest mean + 2 standard deviations "
-            "of any point less the value expected at the recommended one.\nLeft to gain (proven): no candidate is better by more "
-            "than 2.5, if what the guarantee supposes holds.",
+            "of any point less the value expected at the recommended one.\nLeft to gain (proven): no "
+            "candidate is better by more than 2.5, if what the guarantee supposes holds.",
         ),
         (
             LeftToGain(None, NotYet.EARLY, None),

@@ -3,8 +3,8 @@
 from unbribable.decision.left_to_gain import LeftToGain, NotYet
 
 THOUGHT = (
-    "at most {:.3g}, the largest mean + 2 standard deviations of any point less the value expected at the "
-    "recommended one"
+    "at most {:.3g}, the largest mean + 2 standard deviations of any point less the value expected at "
+    "the recommended one"
 )
 """How much is expected at most."""
 
