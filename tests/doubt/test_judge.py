@@ -240,14 +240,15 @@ def test_lies_of_half_the_range_are_found_in_a_table_and_nobody_else_accused(
 @pytest.mark.parametrize(("d", "share"), [(2, 0.95), (3, 0.95), (4, 0.95), (5, 0.95), (6, 0.85)])
 def test_lies_of_half_the_range_are_found_in_many_tables(d: int, share: float) -> None:
     """In six dimensions chains do not always come to where the lies stand out."""
-    n_found = n_accused = 0
-    for seed, is_bump in itertools.product(range(8), [True, False]):
+    n, n_found, n_accused = 10, 0, 0
+    for seed in range(n):
+        is_bump = seed % 2 == 0
         U, y, lies = off_by_half(d, seed, is_bump)
         found = flags(U, y)
         n_found += len(found & lies)
         n_accused += len(found - lies)
-    assert n_found >= share * 16 * 6
-    assert n_accused <= 0.01 * 16 * 54
+    assert n_found >= share * n * 6
+    assert n_accused <= 0.01 * n * 54
 
 
 def test_two_lies_that_agree_with_each_other_are_both_found() -> None:
@@ -278,7 +279,7 @@ def test_a_burst_or_drift_is_found_whose_readings_agree_with_each_other(
     assert flags(points, y) == set(row.tolist())
 
 
-@pytest.mark.parametrize("n_tables", [4, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_tables", [4, pytest.param(15, marks=pytest.mark.long)])
 def test_honest_readings_are_seldom_accused(n_tables: int) -> None:
     """At most 1 of 100; with repeats, clusters, and rounds in any order."""
     n_flags = n_readings = 0
@@ -291,7 +292,7 @@ def test_honest_readings_are_seldom_accused(n_tables: int) -> None:
     assert n_flags <= 0.01 * n_readings
 
 
-@pytest.mark.parametrize("n_tables", [3, pytest.param(24, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_tables", [3, pytest.param(12, marks=pytest.mark.long)])
 def test_honest_readings_with_more_noise_than_signal_are_seldom_accused(n_tables: int) -> None:
     """At most 1 of 100. Where J was not divided by its mean, some tables were lies as a whole."""
     n_flags = 0
@@ -384,7 +385,7 @@ def test_nor_do_many_whatever_the_judge_thinks(monkeypatch: pytest.MonkeyPatch) 
     """With so few sweeps its verdicts are hasty, which must not matter."""
     monkeypatch.setattr("unbribable.doubt.judge.N_START", 16)
     monkeypatch.setattr("unbribable.doubt.judge.N_SWEEPS", 1)
-    assert {seed: wrong for seed in range(100) if (wrong := only_flagged(seed))} == {}
+    assert {seed: wrong for seed in range(60) if (wrong := only_flagged(seed))} == {}
 
 
 def test_beyond_a_thousand_readings_the_others_are_compared_with_those_alone(
