@@ -137,13 +137,13 @@ class Audit:
     def notes(self) -> tuple[str, ...]:
         """What was left out of the table, and what speaks against relying on the audit."""
         notes = () if self.table is None else self.table.notes
-        values = [reading.y for reading in self.result.engine.told]
+        values = [reading.y for reading in self.result.engine.told]  # one outside a range is false
         return (*notes, *say.doubts(values, len(self.suspects)))
 
     @property
     def n_readings(self) -> int:
         """How many readings there are."""
-        return len(self.result.engine.told)
+        return len(self.result.engine.readings)
 
     @cached_property
     def suspects(self) -> tuple[Suspect, ...]:

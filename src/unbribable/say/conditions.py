@@ -8,6 +8,7 @@ from unbribable.decision.proven.conditions import (
     Condition,
     FitIsRight,
     InOrder,
+    InRange,
     Missing,
     NoiseBlind,
     Open,
@@ -69,5 +70,7 @@ def _clause(condition: Condition) -> str:
             )
         case InOrder():
             return "the order of telling does not depend on the values"
+        case InRange(low, high):
+            return f"f and honest readings lie within [{low:.6g}, {high:.6g}]"
         case Open():
             return ""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from unbribable.decision.proven.conditions import Condition, FitIsRight, NoReading
+from unbribable.decision.proven.conditions import Condition, FitIsRight, InRange, NoReading
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
 from unbribable.say.conditions import supposition
@@ -77,8 +77,9 @@ def worst(best: Recommendation) -> str:
 
 def premise(best: Recommendation) -> str:
     """What it supposes whatever the number of lies: nothing of missing readings."""
-    fits: list[Condition] = [each for each in best.promise.conditions if isinstance(each, FitIsRight)]
-    return supposition(fits)
+    kinds = (FitIsRight, InRange)
+    held: list[Condition] = [each for each in best.promise.conditions if isinstance(each, kinds)]
+    return supposition(held)
 
 
 def claim(best: Recommendation, what: str = "f(x)") -> str:

@@ -10,6 +10,7 @@ from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.asking.ahead import is_among
 from unbribable.decision.asking.draws import Seed
 from unbribable.decision.proposal import Query, Reading
+from unbribable.decision.proven.stated import Stated
 from unbribable.doubt.hypotheses import Known, location_and_scale
 from unbribable.doubt.judge import Judge, last_stop
 from unbribable.doubt.suspect import Suspect
@@ -76,7 +77,8 @@ class Engine:
         """The point of round t.
 
         A point without a reading is not asked again, unless it was read at least as often or no other
-        is left. The latest ones also count as pending, so that the choice keeps away from them.
+        is left; nor is one whose reading is false for certain, from the second one around there on. The
+        latest ones also count as pending, so that the choice keeps away from them.
 
         Args:
             t: The round, from 1.
@@ -84,7 +86,9 @@ class Engine:
         """
         lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
         failed = [trial.u for trial in lost if trial.u is not None]
-        pending, avoid = [*pending, *failed[-N_NEAR:]], self._without_reading(failed)
+        again = self._false_again()
+        pending, avoid = [*pending, *failed[-N_NEAR:], *again[-N_NEAR:]], self._without_reading(failed)
+        avoid += again
         if not self.is_ready:
             u = self._design(t, avoid)
         elif self.plan.explore is not None and self.told:
@@ -141,9 +145,19 @@ class Engine:
     # --- what follows from the readings ----------------------------------------------------------
 
     @property
-    def told(self) -> list[Told]:
-        """The readings, in the order of telling."""
+    def readings(self) -> list[Told]:
+        """All readings, in the order of telling."""
         return [told for trial in self.log.values() if (told := trial.told) is not None]
+
+    @property
+    def told(self) -> list[Told]:
+        """Those that may be honest: what anything is concluded from."""
+        return [each for each in self.readings if not self.plan.is_false(each.y)]
+
+    @property
+    def false(self) -> list[Told]:
+        """The others, which are false for certain, as the user states."""
+        return [each for each in self.readings if self.plan.is_false(each.y)]
 
     @property
     def lost(self) -> dict[int, bool]:
@@ -188,9 +202,10 @@ class Engine:
         If more were told, or nobody said how many are planned, at least that many, in steps of an
         eighth: algorithms that depend on it start anew.
         """
-        n_told, n_planned = len(self.told), 1
+        readings, n_planned = self.readings, 1
+        n_told = len(readings)
         if self.plan.n_rounds is not None:
-            n_given = sum(reading.is_given for reading in self.told)
+            n_given = sum(reading.is_given for reading in readings)
             n_planned = self.plan.n_rounds + n_given
         if n_told <= n_planned:
             return n_planned
@@ -225,12 +240,15 @@ class Engine:
         return self.fit()
 
     def algorithm(self) -> Algorithm:
-        """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
+        """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs.
+
+        In place of a reading that is false for certain it learns the nearest possible one.
+        """
         model, n_table, plan = self.model(), self.n_table, self.plan
-        n_lies = None if plan.lies is None else plan.n_lies(self.n_readings)
+        n_lies = None if plan.lies is None else self.n_lies
         is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
         if is_new or self._n_lies != n_lies:
-            scale, n = model.units.scale, self.n_readings
+            scale, n = model.units.scale, n_lies or 0
             self._algorithm = plan.algorithm(self.domain, model.assumptions, scale, n, self.seed)
             self._n_lies = n_lies
             self._algorithm.is_quiet = n_lies is not None  # the answer counts as many lies as it takes
@@ -239,7 +257,9 @@ class Engine:
             self._algorithm.journal.retracted.update(gone)
             self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:
-                self._algorithm.learn([_in_model(each, model) for each in self.told[: self._fitted_at]])
+                last, readings = self.told[self._fitted_at - 1].t, self.readings
+                n = 1 + next(k for k, each in enumerate(readings) if each.t == last)
+                self._algorithm.learn([self._in_model(each, model) for each in readings[:n]])
         assert self._algorithm is not None
         algorithm, n_left = self._algorithm, len(self._algorithm.readings)
         for trial in self.log.values():  # in their order: who learns what may depend on what is lost
@@ -248,8 +268,20 @@ class Engine:
             elif trial.told is not None and n_left:
                 n_left -= 1
             elif trial.told is not None:
-                algorithm.learn(_in_model(trial.told, model))
+                algorithm.learn(self._in_model(trial.told, model))
         return algorithm
+
+    @property
+    def n_lies(self) -> int:
+        """How many readings may be lies, where lies are counted: at least those that are for certain."""
+        return max(self.plan.n_lies(self.n_readings), len(self.false))
+
+    def stated(self) -> Stated:
+        """What the user states of the readings, in units of the model; needs what `fit` needs."""
+        if self.plan.reading_range is None:
+            return Stated()
+        low, high = sorted(self.model().units.to_model(end) for end in self.plan.reading_range)
+        return Stated(low, high, frozenset(each.t for each in self.false))
 
     def judge(self) -> Judge:
         """What is thought of all that was told: a heuristic, on which no guarantee rests.
@@ -258,8 +290,9 @@ class Engine:
             RuntimeError: There is no reading yet, or the initial design is not read; see `is_ready`.
             ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
         """
-        n_first = max(self.n_design, self.n_table, 1)
         told = self.told
+        n_rows = max((n for n, each in enumerate(told, 1) if each.is_row), default=0)
+        n_first = max(self.n_design, n_rows, 1)
         if len(told) < n_first:
             raise RuntimeError(
                 f"a judgement needs {n_first} reading{'s' if n_first > 1 else ''}, got {len(told)}"
@@ -308,6 +341,27 @@ class Engine:
         return self.x_of(U[best])
 
     # --- inside --------------------------------------------------------------------------------
+
+    def _in_model(self, told: Told, model: Model) -> Reading:
+        """A reading as an algorithm with this model is told it."""
+        y, lam = model.units.to_model(self.plan.nearest(told.y)), model.assumptions.lam
+        chosen_by = "user" if told.is_given else "algorithm"
+        return Reading(told.t, told.u, y, None, "", lam, chosen_by=chosen_by)
+
+    def _false_again(self) -> list[Floats]:
+        """The points of readings that are false for certain, but for the first one around there.
+
+        A lie is read over, a place where the instrument always fails is not: another one came before
+        that is nearer than every reading that may be honest.
+        """
+        read, before, found = np.array([each.u for each in self.told]), list[Floats](), list[Floats]()
+        for each in self.false:
+            u = self._seen(each.u)
+            reach = np.min(np.abs(self._seen(read) - u).max(axis=1)) if len(read) else np.inf
+            if any(np.abs(other - u).max() < reach for other in before):
+                found.append(each.u)
+            before.append(u)
+        return found
 
     def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
         """The points among them that failed more often than they gave a reading.
@@ -363,10 +417,3 @@ class Engine:
             return np.zeros(self.domain.d), np.ones(self.domain.d)
         low, high = self.domain.points.min(axis=0), self.domain.points.max(axis=0)
         return low, np.where(high > low, high - low, 1.0)
-
-
-def _in_model(told: Told, model: Model) -> Reading:
-    """A reading as an algorithm with this model is told it."""
-    y, lam = model.units.to_model(told.y), model.assumptions.lam
-    chosen_by = "user" if told.is_given else "algorithm"
-    return Reading(told.t, told.u, y, None, "", lam, chosen_by=chosen_by)

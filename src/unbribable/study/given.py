@@ -3,15 +3,15 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from unbribable.model import checks
+from unbribable.study.plan import Plan
 
 
-def reading_or_none(y: Any) -> float | None:
+def reading_or_none(y: Any, plan: Plan) -> float | None:
     """A reading; None where there is none (None or NaN). Anything else is refused."""
     if y is None:
         return None
     try:
-        return checks.reading("y", y)
+        return plan.reading("y", y)
     except ValueError:
         number = y.item() if hasattr(y, "item") else y
         if number != number:

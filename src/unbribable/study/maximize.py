@@ -65,7 +65,8 @@ def maximize(
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
             failed, nothing is learned, and the run goes on, unless the first ten all fail (five, if
             each with a TypeError); if it returned an infinite number, nothing is guaranteed from then
-            on, since that reading is missing because of its value. "raise": it is raised.
+            on, since that reading is missing because of its value, unless a reading_range says that it
+            is false. "raise": it is raised.
         timeout: Seconds after which no evaluation begins any more; those that are running are
             finished, and the result says that it ended early.
         n_jobs: Evaluations at a time, in threads: f must be safe to call from several. What is asked
@@ -197,7 +198,7 @@ class _Run:
         value = None
         try:
             value = self._f(self._study.space.shown(query.x))
-            return _Answer(checks.reading("y", value))
+            return _Answer(self._study.engine.plan.reading("y", value))
         except Exception as raised:
             if self._on_error == "raise":
                 raise

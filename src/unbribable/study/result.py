@@ -169,7 +169,7 @@ class Result:
         Of 120 characters each, at most. All the rest is in `guarantee`.
         """
         if self.recommendation is None or self.naive is None:
-            return no_answer(len(self.trials), self.n_failed)
+            return no_answer(len(self.trials), self.n_failed, len(self.engine.false))
         naive = self.naive
         assert naive.y is not None
         best_reading = BestReading(naive.t, naive.y, point(naive.x, self.space.params(naive.x)))
@@ -311,7 +311,10 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     t, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
     u = engine.u_of(fields["x"])  # refuses what is not a point
     x = np.asarray(fields["x"], dtype=np.float64)
-    fields |= {"x": x, "params": space.shown(x), "y": None if y is None else checks.reading("y", y)}
+    if isinstance(y, str):  # an infinite one
+        y = float(y)
+    y = None if y is None else engine.plan.reading("y", y)
+    fields |= {"x": x, "params": space.shown(x), "y": y}
     trial = Trial(t, u=u, **fields)
     trial.check()
     return trial

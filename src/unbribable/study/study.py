@@ -121,9 +121,10 @@ class Study:
         Args:
             query: A pending query, or a point, a dict or (d,). A point that is pending answers the
                 oldest query of it; any other is a round of your own choice.
-            y: The reading, a number of at most 1e150 in absolute value. None or NaN: there is none and
-                there will be none. Then nothing is learned, and the point is not asked again while
-                there are others; the guarantee supposes that its value is not the reason.
+            y: The reading, a number of at most 1e150 in absolute value; with a reading_range any number,
+                infinite ones included. None or NaN: there is none and there will be none. Then nothing
+                is learned, and the point is not asked again while there are others; the guarantee
+                supposes that its value is not the reason.
             error: Why there is no reading, in words.
 
         Returns:
@@ -135,7 +136,7 @@ class Study:
             OSError: The file cannot be written; the reading is kept in memory, and the `result` of
                 the error has it.
         """
-        value = reading_or_none(y)
+        value = reading_or_none(y, self.engine.plan)
         if error is not None and value is not None:
             raise ValueError(
                 f"error must be None where there is a reading, got error={error!r}, y={y!r}"
@@ -283,7 +284,8 @@ class Study:
     def _begin(self, readings: list[tuple[Any, Any]]) -> None:
         """Take in the user's readings, all or none, unless they are there already."""
         log = self._log
-        trials = self._rows([(x, checks.reading("initial reading", y)) for x, y in readings])
+        plan = self.engine.plan
+        trials = self._rows([(x, plan.reading("initial reading", y)) for x, y in readings])
         if trials and not log.n_rounds:
             log.take(trials)
         given = [(trial.x.tolist(), trial.y) for trial in log.trials if trial.is_given]

@@ -1,5 +1,6 @@
 """One round of a run as the user saw it: what the log of a run consists of."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ class Told(NamedTuple):
     u: Floats
     y: float
     is_given: bool
+    is_row: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Trial:
     params: Any
     """The point as f got it: an array, or a dict by name."""
     y: float | None
-    """The reading; None if the evaluation failed."""
+    """The reading; None if the evaluation failed. Infinite only where the plan has a reading_range."""
     is_given: bool = False
     """Whether it is an initial reading of the user's."""
     error: str | None = None
@@ -63,7 +65,7 @@ class Trial:
         """Its reading; None if there is none."""
         if self.y is None or self.u is None:
             return None
-        return Told(self.t, self.u, self.y, self.is_given)
+        return Told(self.t, self.u, self.y, self.is_given, self.is_row)
 
     @property
     def is_lost(self) -> bool:
@@ -89,5 +91,7 @@ class Trial:
 
 
 def plain(value: Any) -> Any:
-    """An array as a list; anything else as it is."""
+    """An array as a list, an infinite number as a word; anything else as it is."""
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
