@@ -379,3 +379,17 @@ def test_recommend_says_that_more_readings_look_false_than_are_allowed_for():
     run(11, is_lie=lambda number: number == 7)
     said = "  1 reading looks false, more than the 0 of lies=0: the worst case allows for 1"
     assert said in call("recommend", "laser").splitlines()
+
+
+def test_a_reading_outside_its_range_is_false_for_certain():
+    create("--reading-range", "-10:10")
+    for value in (1.0, 2.0, "inf", 1.5):
+        number = as_json("ask", "laser")["number"]
+        call("tell", "laser", number, "--", value)
+    (suspect,) = as_json("suspects", "laser")
+    assert (suspect["number"], suspect["y"], suspect["is_certain"]) == (2, "inf", True)
+    assert "outside reading_range, -10 to 10" in unwrapped(call("suspects", "laser"))
+    assert as_json("recommend", "laser")["by_lies"][0][0] == 1
+    assert "must be low:high" in call(
+        "create", "other", "--param", "x=0:1", "--reading-range", "5", code=2
+    )

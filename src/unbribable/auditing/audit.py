@@ -82,7 +82,8 @@ def audit(
             raise ValueError(f"a finished run says everything itself, got {', '.join(extra)} besides")
         return Audit(result)
     if is_optuna_study(points):
-        table, told, is_selected = read_optuna(points)
+        takes_infinite = settings.get("reading_range") is not None
+        table, told, is_selected = read_optuna(points, takes_infinite=takes_infinite)
         direction = told if direction is None else direction
     else:
         is_selected = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Answer, door, extended, option
-from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters
+from unbribable.cli.parameters import LIES, RANGE, RULE, number_or_share, parameters
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
@@ -57,6 +57,7 @@ def create(
     corruption: Annotated[str | None, option("The most that all lies add up to, or unknown.")] = None,
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
+    reading_range: Annotated[str | None, option(f"{RANGE}.")] = None,
     seed: Annotated[int | None, option("Seed of the initial design.", min=0)] = None,
     storage: Storage = DEFAULT,
 ) -> Answer:
@@ -71,12 +72,14 @@ def create(
         import optuna
 
         from unbribable.hosts.optuna.sampler import UnbribableSampler
+        from unbribable.study.given import limits
 
         sampler = UnbribableSampler(
             n_trials=trials,
             corruption=_amount(corruption),
             lies=number_or_share(lies),
             noise_std=noise_std,
+            reading_range=limits(reading_range),
             seed=seed,
             search_space=parameters(param),
         )
@@ -138,7 +141,7 @@ def tell(
         raise ValueError("tell needs a reading, or --failed, and not both")
     if value is not None and math.isnan(value):
         value, failed = None, True
-    if value is not None and math.isinf(value):
+    if value is not None and math.isinf(value) and sampler.reading_range is None:
         raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
     trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
     if number not in trials:

@@ -45,3 +45,14 @@ def functions(callbacks: Any) -> tuple[Callable[..., Any], ...]:
         if not callable(function):
             raise TypeError(f"callbacks[{k}] must be callable, got callbacks[{k}]={function!r}")
     return found
+
+
+def limits(text: str | None) -> tuple[float, float] | None:
+    """A range of readings as the command line and the page write it: 0:1500."""
+    if text is None:
+        return None
+    try:
+        low, high = map(float, text.split(":"))
+    except ValueError:
+        raise ValueError(f"a reading range must be low:high, such as 0:1500, got {text!r}") from None
+    return low, high

@@ -105,8 +105,11 @@ class History:
 
     @property
     def infinite(self) -> list[FrozenTrial]:
-        """The complete trials whose values are infinite, or too large to be learned."""
-        return [trial for trial in self.complete if is_infinite(trial)]
+        """The complete trials whose values are infinite, or too large to be learned.
+
+        None where the range of honest values is known: then these are false for certain, and told.
+        """
+        return [trial for trial in self.complete if self._is_infinite(trial)]
 
     def check_shared(self, name: str, space: Mapping[str, BaseDistribution] | None) -> None:
         """Say once that a parameter, and others outside the search space, are sampled uniformly.
@@ -168,10 +171,10 @@ class History:
             if known is None and trial.state == TrialState.COMPLETE and self._tell(engine, trial, space):
                 continue
             if known is None:
-                u = self._point(trial, space) if is_lost(trial) else None
+                u = self._point(trial, space) if self._is_lost(trial) else None
                 known = self._without_value(engine, trial, u)
             is_pruned = trial.state == TrialState.PRUNED
-            is_selected = (is_pruned and not unrelated_to_value) or is_infinite(trial)
+            is_selected = (is_pruned and not unrelated_to_value) or self._is_infinite(trial)
             engine.take(replace(known, because_of_value=is_selected))
         others = [(where, each) for where, each in self._engines if each is not engine]
         self._engines = [*others, (space, engine)][-N_ENGINES:]
@@ -205,10 +208,14 @@ class History:
         """Tell the engine a complete trial, or say why that cannot be learned; whether it was told."""
         value, u = value_of(trial), None
         rule, got = "", f"{value}"
-        if not math.isfinite(value):
+        if not self._is_infinite(trial):
+            pass
+        elif not math.isfinite(value):
             rule = "the value of a trial must be finite"
-        elif is_infinite(trial):
+        else:
             rule = f"the value of a trial must be within +-{LARGEST_READING:g}"
+        if rule:
+            pass
         elif not space.covers(trial.params):
             rule = f"a trial must have all of the parameters {', '.join(space.distributions)}"
             got = f"{[*trial.params]}"
@@ -260,6 +267,14 @@ class History:
                 )
         return None
 
+    def _is_infinite(self, trial: FrozenTrial) -> bool:
+        """Whether the value of a trial is infinite, or too large, and cannot be learned."""
+        return self.terms.plan.reading_range is None and is_infinite(trial)
+
+    def _is_lost(self, trial: FrozenTrial) -> bool:
+        """Whether a trial has ended without a value that can be told."""
+        return trial.state in (TrialState.FAIL, TrialState.PRUNED) or self._is_infinite(trial)
+
     def _say_once(self, rule: str, what: str = "") -> None:
         if rule not in self._said:
             self._said.add(rule)
@@ -267,7 +282,7 @@ class History:
 
 
 def is_infinite(trial: FrozenTrial) -> bool:
-    """Whether the value of a trial is infinite, or too large to be learned."""
+    """Whether the value of a trial is infinite, or too large to be computed with."""
     return trial.state == TrialState.COMPLETE and not abs(value_of(trial)) <= LARGEST_READING
 
 
@@ -278,8 +293,3 @@ def is_added(trial: FrozenTrial) -> bool:
     as one, too, which is valid.
     """
     return TRIAL_KEY not in trial.system_attrs and trial.datetime_start == trial.datetime_complete
-
-
-def is_lost(trial: FrozenTrial) -> bool:
-    """Whether a trial has ended without a value that can be learned."""
-    return trial.state in (TrialState.FAIL, TrialState.PRUNED) or is_infinite(trial)
