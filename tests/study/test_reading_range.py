@@ -203,7 +203,7 @@ def test_an_infinite_value_is_a_lie_and_not_missing():
 
 
 def test_a_place_that_is_always_false_is_left_alone():
-    """A false reading is read over; a region that is false whenever it is read costs what failing does."""
+    """A false reading is read over; a region that is false always costs what failing there does."""
 
     def n_there(what):
         def f(x):
