@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbribable.decision.proven.conditions import FitIsRight, InRange, Missing
+from unbribable.decision.proven.conditions import FitIsRight, InRange, Missing, OwnNoise
 from unbribable.decision.proven.lying import Proof
 from unbribable.study.engine import Engine
 from unbribable.study.fitted import reach
@@ -49,12 +49,15 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     points, rows = np.unique(U, axis=0, return_inverse=True)
     y = np.array([units.to_model(plan.nearest(each.y)) for each in told])
     rounds = np.array([each.t for each in told], dtype=np.intp)
+    own = [each.sem for each in told]
+    stds = np.array([assumptions.noise_std if sem is None else sem / units.scale for sem in own])
     is_selected = engine.is_selected
     least = LeastCorruption(
         points,
         rows.reshape(-1),
         y,
         assumptions,
+        noise_std=stds,
         number=np.maximum(rounds, last_row),
         n_told=n_rounds,
         is_selected=is_selected,
@@ -76,6 +79,8 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
 
     missing = [Missing(len(engine.lost))] if engine.lost and not is_selected else []
     stated = [] if plan.reading_range is None else [InRange(*plan.reading_range)]
+    n_own = sum(sem is not None for sem in own)
+    known = [OwnNoise(n_own)] if n_own else []
     return Proof(
         total=total,
         asked=tuple(asked),
@@ -88,5 +93,5 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         noise_std=units.scale * assumptions.noise_std,
         n_readings=len(told),
         n_waiting=len(engine.readings) - len(told),
-        conditions=(*missing, *stated),
+        conditions=(*missing, *stated, *known),
     )

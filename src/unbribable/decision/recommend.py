@@ -156,6 +156,10 @@ class Recommendation(Spoken):
     clearly_worse: float | None = None
     """A round value that is worse than the estimate by a quarter of the range of the honest readings, or
     by up to half as much again. None where they have no range."""
+    n_at_point: int = 0
+    """How many readings there are of the point itself."""
+    n_flagged_at_point: int = 0
+    """How many of these look false."""
 
     @property
     def threat(self) -> str:

@@ -12,6 +12,7 @@ from unbribable.decision.proven.conditions import (
     Missing,
     NoiseBlind,
     Open,
+    OwnNoise,
 )
 
 
@@ -72,5 +73,8 @@ def _clause(condition: Condition) -> str:
             return "the order of telling does not depend on the values"
         case InRange(low, high):
             return f"f and honest readings lie within [{low:.6g}, {high:.6g}]"
+        case OwnNoise(n):
+            which = "1 reading" if n == 1 else f"{n} readings"
+            return f"the noise of {which} is the sem told with {'it' if n == 1 else 'each'}"
         case Open():
             return ""

@@ -9,7 +9,14 @@ import numpy as np
 from unbribable.decision.asking.ahead import is_among
 from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.by_lies import ByLies
-from unbribable.decision.proven.conditions import Condition, Crossed, Exceeded, FitIsRight, InRange
+from unbribable.decision.proven.conditions import (
+    Condition,
+    Crossed,
+    Exceeded,
+    FitIsRight,
+    InRange,
+    OwnNoise,
+)
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
@@ -137,6 +144,8 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     spread = max(honest) - min(honest) if honest else 0.0
     lower, upper = best.interval
     value, value_sd = float(mean), float(sd)
+    is_own = is_among(np.array([reading.u for reading in engine.told]), [u])
+    n_false = sum(bool(is_among(each.u[None], [u])[0]) for each in engine.false)
     beyond = max(lower - value, value - upper)  # NaN, and no contradiction, where there is no interval
     is_outside = best.probability is not None and beyond > NOTICED * value_sd + 1e-9 * spread
     cautions = (_alone(engine, u, spread), Outside() if is_outside else None)
@@ -148,6 +157,8 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
         is_wide=0.0 < spread < upper - lower,
         cautions=tuple(each for each in cautions if each is not None),
         clearly_worse=_clearly_worse(value, spread, engine.plan.sign),
+        n_at_point=int(is_own.sum()) + n_false,
+        n_flagged_at_point=int((is_own & is_flagged).sum()) + n_false,
     )
 
 
@@ -227,7 +238,9 @@ def supposed(engine: Engine) -> tuple[Condition, ...]:
     """That the fit is right, where anything was fitted, and what the user states of the readings."""
     fit, stated = fit_of(engine), engine.plan.reading_range
     fits = [fit] if fit is not None and fit.fitted else []
-    return (*fits, *([] if stated is None else [InRange(*stated)]))
+    n_own = sum(reading.sem is not None for reading in engine.told)
+    own = [OwnNoise(n_own)] if n_own else []
+    return (*fits, *([] if stated is None else [InRange(*stated)]), *own)
 
 
 def basis(engine: Engine) -> Basis | None:

@@ -90,7 +90,8 @@ class Engine:
         pending, avoid = [*pending, *failed[-N_NEAR:], *again[-N_NEAR:]], self._without_reading(failed)
         avoid += again
         if not self.is_ready:
-            u = self._design(t, avoid)
+            n_more = sum(trial.replicate_of is not None and trial.t < t for trial in self.log.values())
+            u = self._design(t - n_more, avoid)
         elif self.plan.explore is not None and self.told:
             u = self._promising(t, pending, avoid)
         else:
@@ -133,12 +134,12 @@ class Engine:
 
     def settled(self) -> "Engine | None":
         """Itself; before its design is read, one fitted to what there is; None without a reading."""
-        n_told = len(self.told)
-        if not n_told:
+        n_read = len({each.asked_in for each in self.told})
+        if not n_read:
             return None
         if self.is_ready:
             return self
-        early = Engine(self.domain, replace(self.plan, n_init=n_told), self.seed)
+        early = Engine(self.domain, replace(self.plan, n_init=n_read), self.seed)
         early.log = self.log
         return early
 
@@ -178,7 +179,7 @@ class Engine:
     @property
     def is_ready(self) -> bool:
         """Whether there is a model: always where it is assumed, else once the design is read."""
-        return len(self.told) >= self.n_design
+        return self._n_first is not None
 
     @property
     def n_table(self) -> int:
@@ -197,16 +198,20 @@ class Engine:
 
     @property
     def n_readings(self) -> int:
-        """Readings there are and will be: the rounds planned, and those whose points the user chose.
+        """Readings there are and will be: of the rounds planned, and those whose points the user chose.
 
-        If more were told, or nobody said how many are planned, at least that many, in steps of an
-        eighth: algorithms that depend on it start anew.
+        Each round that is still to come has as many as those so far had on average. If more were told,
+        or nobody said how many are planned, at least that many, in steps of an eighth: algorithms that
+        depend on it start anew.
         """
         readings, n_planned = self.readings, 1
         n_told = len(readings)
         if self.plan.n_rounds is not None:
             n_given = sum(reading.is_given for reading in readings)
-            n_planned = self.plan.n_rounds + n_given
+            n_own = sum(not trial.is_given for trial in self.log.values())
+            n_evaluations = sum(trial.is_evaluation for trial in self.log.values())
+            n_rounds = self.plan.n_rounds
+            n_planned = n_given + (-(-n_rounds * n_own // n_evaluations) if n_evaluations else n_rounds)
         if n_told <= n_planned:
             return n_planned
         step = last_stop(n_told, 0)
@@ -290,13 +295,10 @@ class Engine:
             RuntimeError: There is no reading yet, or the initial design is not read; see `is_ready`.
             ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
         """
-        told = self.told
-        n_rows = max((n for n, each in enumerate(told, 1) if each.is_row), default=0)
-        n_first = max(self.n_design, n_rows, 1)
-        if len(told) < n_first:
-            raise RuntimeError(
-                f"a judgement needs {n_first} reading{'s' if n_first > 1 else ''}, got {len(told)}"
-            )
+        told, n_first = self.told, self._n_first
+        if n_first is None or not told:
+            n = max(self.n_design, 1)
+            raise RuntimeError(f"a judgement needs {n} reading{'s' * (n > 1)}, got {len(told)}")
         if self._judge is None or self._judge.n_first != n_first:  # a table may be added later
             plan, assumed = self.plan, self.plan.assumptions
             kernel = plan.kernel if assumed is None else assumed.kernel
@@ -308,7 +310,10 @@ class Engine:
         if self.plan.assumptions is None:
             check_sizes(self.plan, location_and_scale(y)[1])
         rounds = np.array([reading.t for reading in told], dtype=np.intp)
-        self._judge.learn(self._seen(np.array([reading.u for reading in told])), y, rounds)
+        sem = None
+        if any(reading.sem for reading in told):
+            sem = np.array([reading.sem or np.nan for reading in told])
+        self._judge.learn(self._seen(np.array([reading.u for reading in told])), y, rounds, sem)
         return self._judge
 
     def predict(self, U: Floats) -> tuple[Floats, Floats]:
@@ -342,11 +347,37 @@ class Engine:
 
     # --- inside --------------------------------------------------------------------------------
 
+    @property
+    def _n_first(self) -> int | None:
+        """Readings from which there is a judgement: those of the design and of a table; at least 1.
+
+        None: the design is not read yet. Of an evaluation that was read several times one counts.
+        """
+        seen: set[int] = set()
+        n_first = 1 if not self.n_design else None
+        for n, each in enumerate(self.told, 1):
+            seen.add(each.asked_in)
+            if n_first is None and len(seen) == self.n_design:
+                n_first = n
+            if n_first is not None and each.is_row:
+                n_first = max(n, n_first)
+        return n_first
+
     def _in_model(self, told: Told, model: Model) -> Reading:
-        """A reading as an algorithm with this model is told it."""
-        y, lam = model.units.to_model(self.plan.nearest(told.y)), model.assumptions.lam
-        chosen_by = "user" if told.is_given else "algorithm"
-        return Reading(told.t, told.u, y, None, "", lam, chosen_by=chosen_by)
+        """A reading as an algorithm with this model is told it.
+
+        One whose noise is known to be less counts as at most a thousand times as precise as the others:
+        valid, since sub-Gaussian noise is so with any larger scale.
+        """
+        assumed, y = model.assumptions, model.units.to_model(self.plan.nearest(told.y))
+        lam = assumed.lam
+        if told.sem is not None:
+            ratio = told.sem / model.units.scale / max(assumed.noise_std, 1e-300)
+            lam *= min(max(ratio, 1e-3), 1e100) ** 2
+        chosen_by = "algorithm" if told.asked_in == told.t else "design"
+        return Reading(
+            told.t, told.u, y, None, "", lam, chosen_by="user" if told.is_given else chosen_by
+        )
 
     def _false_again(self) -> list[Floats]:
         """The points of readings that are false for certain, but for the first one around there.

@@ -19,6 +19,16 @@ def reading_or_none(y: Any, plan: Plan) -> float | None:
         raise
 
 
+def several(y: Any) -> list[Any]:
+    """The readings of an evaluation: those of a list, a tuple or an array, or the only one."""
+    if isinstance(y, list | tuple) or getattr(y, "ndim", 0) == 1:
+        values = list(y)
+        if not values:
+            raise ValueError(f"y must hold a reading, or None where there is none, got y={y!r}")
+        return values
+    return [y]
+
+
 def pairs(initial: Any) -> list[tuple[Any, Any]]:
     """Points and their readings, neither of them looked at."""
     if not isinstance(initial, Iterable):

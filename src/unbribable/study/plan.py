@@ -241,6 +241,22 @@ class Plan:
                 raise
             return number
 
+    def sem(self, value: Any) -> float | None:
+        """The standard deviation of the noise of a reading, checked; None where it is not known.
+
+        Raises:
+            TypeError, ValueError: It is none, or there is no noise.
+        """
+        if value is None:
+            return None
+        sem = checks.real("sem", value, above=0.0, at_most=checks.LARGEST_READING)
+        noise_std = self.noise_std if self.assumptions is None else self.assumptions.noise_std
+        if noise_std == 0.0:
+            raise ValueError(
+                f"sem must be left out where noise_std=0 says that all is exact, got {sem=}"
+            )
+        return sem
+
     def is_false(self, y: float) -> bool:
         """Whether no honest reading can be that, by what the user states."""
         if self.reading_range is None:

@@ -62,7 +62,14 @@ class InRange:
     high: float
 
 
-Condition = FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open | InRange
+@dataclass(frozen=True)
+class OwnNoise:
+    """The noise of n readings is what was told with them."""
+
+    n: int
+
+
+Condition = FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open | InRange | OwnNoise
 
 
 def settled(conditions: Sequence[Condition]) -> tuple[Condition, ...]:

@@ -13,7 +13,14 @@ from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.proposal import Query
 from unbribable.hosts.optuna.space import Space, not_single
-from unbribable.hosts.optuna.terms import TRIAL_KEY, Terms, constraints_of, value_of
+from unbribable.hosts.optuna.terms import (
+    REPLICATE_KEY,
+    SEM_KEY,
+    TRIAL_KEY,
+    Terms,
+    constraints_of,
+    value_of,
+)
 from unbribable.model.checks import LARGEST_READING, Floats
 from unbribable.study.engine import Engine
 from unbribable.study.trial import Trial
@@ -230,7 +237,10 @@ class History:
         # A retried copy keeps the attributes of the trial that it copies, and is what that was.
         is_ours = TRIAL_KEY in trial.system_attrs and "fixed_params" not in trial.system_attrs
         is_given = not is_ours  # or chosen by another sampler
-        engine.take(engine.trial(trial.number + 1, u, value, is_given=is_given, is_row=is_added(trial)))
+        sem = self.terms.plan.sem(trial.user_attrs.get(SEM_KEY))
+        words: dict[str, Any] = {"is_given": is_given, "is_row": is_added(trial), "sem": sem}
+        words["replicate_of"] = replicate_of(trial)
+        engine.take(engine.trial(trial.number + 1, u, value, **words))
         return True
 
     def _without_value(
@@ -239,7 +249,9 @@ class History:
         """A trial that gives no reading; its point is u where it is known and not to be asked again."""
         x = np.empty(0) if u is None else engine.x_of(u)
         t, is_row = trial.number + 1, is_added(trial)
-        return Trial(t, x, None, None, error="no value", retracted=retracted, is_row=is_row, u=u)
+        of = replicate_of(trial)
+        words: dict[str, Any] = {"error": "no value", "retracted": retracted, "is_row": is_row}
+        return Trial(t, x, None, None, **words, replicate_of=of, u=u)
 
     def _pending(self, number: int, space: Space) -> list[Floats]:
         """Points that others are reading: as stored, or as proposed here and not yet stored."""
@@ -284,6 +296,12 @@ class History:
 def is_infinite(trial: FrozenTrial) -> bool:
     """Whether the value of a trial is infinite, or too large to be computed with."""
     return trial.state == TrialState.COMPLETE and not abs(value_of(trial)) <= LARGEST_READING
+
+
+def replicate_of(trial: FrozenTrial) -> int | None:
+    """The round of the trial whose point this one read again, if it is a replicate."""
+    number = trial.system_attrs.get(REPLICATE_KEY)
+    return None if number is None else int(number) + 1
 
 
 def is_added(trial: FrozenTrial) -> bool:

@@ -137,9 +137,9 @@ class UnbribableSampler(BaseSampler):
         return None if self._search_space is None else dict(self._search_space)
 
     @property
-    def reading_range(self) -> tuple[float, float] | None:
-        """The range of honest values that was given, or None."""
-        return self._plan.reading_range
+    def plan(self) -> Plan:
+        """What was said of the run, as a value."""
+        return self._plan
 
     def start(self, study: Study) -> None:
         """Write the arguments into the study now, not with its first trial."""
