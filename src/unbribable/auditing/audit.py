@@ -26,7 +26,7 @@ from unbribable.say.price import to_dict as price_to_dict
 from unbribable.say.reasons import evidence
 from unbribable.say.words import point
 from unbribable.study.advice import price
-from unbribable.study.plan import Settings, with_settings
+from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
 from unbribable.study.study import Study
 from unbribable.study.trial import Trial, plain
@@ -81,13 +81,14 @@ def audit(
         if extra:
             raise ValueError(f"a finished run says everything itself, got {', '.join(extra)} besides")
         return Audit(result)
+    plan = Plan.of(None, settings)
     if is_optuna_study(points):
-        takes_infinite = settings.get("reading_range") is not None
+        takes_infinite = plan.reading_range is not None
         table, told, is_selected = read_optuna(points, takes_infinite=takes_infinite)
         direction = told if direction is None else direction
     else:
         is_selected = False
-        table = read_table(points, y, space, target=target, ignore=ignore)
+        table = read_table(points, y, space, target=target, ignore=ignore, check=plan.reading)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
     check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are learned
