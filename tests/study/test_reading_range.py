@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import unbribable as ub
-from unbribable.decision.proven.conditions import Exceeded, InRange
+from unbribable.decision.proven.conditions import Crossed, Exceeded, InRange
 from unbribable.decision.recommend import left_out
 from unbribable.doubt.suspect import Kind
+from unbribable.study.advice import advise, within
 
 SPACE = [(0.0, 1.0), (0.0, 1.0)]
 LIMITS = (0.0, 1500.0)
@@ -182,6 +183,22 @@ def test_a_total_of_lies_allows_for_what_is_outside():
     honest = said("unknown")
     assert honest.lower is not None
     assert InRange(*LIMITS) in honest.recommendation.promise.conditions
+
+
+def test_a_range_that_the_bounds_leave_no_value_contradicts_what_is_assumed():
+    assumed = ub.Assumptions(ub.Matern(2.5, 0.3), B=2.0, B0=1.0, noise_std=0.01, lam=0.1)
+    grid = ub.Grid(np.linspace(0.0, 1.0, 11)[:, None])
+    study = ub.Study(grid, assumptions=assumed, corruption=0.1, explore=2.0, reading_range=(0.9, 2.0))
+    for _ in range(20):
+        study.tell([0.5], 0.9)
+    engine = study.engine
+    low = replace(engine.plan, reading_range=None)
+    free = type(engine)(engine.domain, low, engine.seed).replayed(study.trials)
+    best = advise(free)
+    assert best.upper > 0.9
+    none = within(replace(best, lower=0.1, upper=0.8), engine)
+    assert (none.lower, none.regret_bound) == (None, None)
+    assert none.promise.void == Crossed()
 
 
 def test_gp_ucb_promises_nothing_once_a_reading_is_false():

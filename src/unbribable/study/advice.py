@@ -16,6 +16,7 @@ from unbribable.decision.proven.conditions import (
     FitIsRight,
     InRange,
     OwnNoise,
+    Void,
 )
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.guarantee import Guarantee
@@ -111,25 +112,29 @@ def counted(best: Recommendation, engine: Engine) -> Recommendation:
 def within(best: Recommendation, engine: Engine) -> Recommendation:
     """A recommendation that goes no further than f can, as the user states.
 
-    Void where readings outside are off by more in all than lies were said to total.
+    Void where it leaves f no value there, and where readings outside are off by more in all than lies
+    were said to total.
     """
     plan = engine.plan
     if plan.reading_range is None:
         return best
-    void = exceeded(engine)
+    low, high = plan.reading_range
+    lower, upper = best.interval
+    void: Void | None = exceeded(engine)
+    if void is None and (lower > high or upper < low):
+        void = Crossed()
     if void is not None:
         promise = replace(best.promise, void=best.promise.void or void, is_refuted=True)
         return replace(
             best, lower=None, upper=None, regret_bound=None, probability=None, promise=promise
         )
-    low, high = plan.reading_range
 
     def at_most(bound: float | None, most: float) -> float | None:
         return None if bound is None else max(0.0, min(bound, most))
 
     if best.lower is None or best.upper is None:
         return best
-    lower, upper = min(max(best.lower, low), high), max(min(best.upper, high), low)
+    lower, upper = max(lower, low), min(upper, high)
     most = high - lower if plan.sign > 0.0 else upper - low
     levels = [replace(each, regret_bound=at_most(each.regret_bound, high - low)) for each in best.levels]
     regret_bound = at_most(best.regret_bound, most)
