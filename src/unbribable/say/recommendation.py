@@ -33,9 +33,9 @@ def lines(
         which = "all readings" if best.n_honest is None else which
         expected = plus_minus(best.estimate, best.estimate_sd)
         said = f"expected value: {expected} (an estimate from {which}"
-        more = outvoted(best)
-        whole_ = f"{said}; {more})" if more else f"{said})"
-        found += wrapped(whole_ if len(whole_) + 2 <= WIDTH else f"{said})", 2, 1)
+        more = f"{said}; {outvoted(best)})"
+        is_said = outvoted(best) and len(more) + 2 <= WIDTH  # a short fact, where there is room
+        found += wrapped(more if is_said else f"{said})", 2, 1)
     for text, most in [
         (" ".join(caution(each) for each in best.cautions), 2),
         (worst(best), None),  # a condition is never cut
