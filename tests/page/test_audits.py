@@ -58,6 +58,7 @@ def test_the_last_column_of_numbers_is_offered_as_what_was_read(case):
     assert columns(content).json()["target"] == likely
 
 
+@pytest.mark.long
 def test_columns_that_are_ignored_are_no_parameters_and_must_exist():
     content = b"\n".join(line + b",%d" % k for k, line in enumerate(table(12).splitlines()))
     content = content.replace(b"yield,0", b"yield,cost & time", 1)
