@@ -5,20 +5,20 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from unbribable.model import checks
 from unbribable.study.files import level_of_user
+from unbribable.study.plan import Plan
 from unbribable.study.space import Space
 
 Initial = Iterable[tuple[Any, float]] | tuple[Any, str]
 """Readings taken before: pairs, or a table and the name of the column that was read."""
 
 
-def reading_or_none(y: Any) -> float | None:
+def reading_or_none(y: Any, plan: Plan) -> float | None:
     """A reading; None where there is none (None or NaN). Anything else is refused."""
     if y is None:
         return None
     try:
-        return checks.reading("y", y)
+        return plan.reading("y", y)
     except ValueError:
         number = y.item() if hasattr(y, "item") else y
         if number != number:
@@ -26,17 +26,18 @@ def reading_or_none(y: Any) -> float | None:
         raise
 
 
-def told_before(initial: Any, space: Space) -> list[tuple[Any, float | None]]:
+def told_before(initial: Any, space: Space, plan: Plan) -> list[tuple[Any, float | None]]:
     """Points and their readings; None where a row of a table has none. The points are not looked at."""
     if isinstance(initial, tuple) and len(initial) == 2 and isinstance(initial[1], str):
-        return _rows(*initial, space)
+        rows = _rows(*initial, space)
+        return [(x, None if y is None else plan.reading("initial reading", y)) for x, y in rows]
     if _is_table(initial):
         got = f"{initial!r}" if isinstance(initial, str) else f"a {type(initial).__name__}"
         raise TypeError(
             "initial as a table must come with the name of the column that was read, as in "
             f"initial=(table, 'yield'), got {got} alone"
         )
-    return [(x, checks.reading("initial reading", y)) for x, y in _pairs(initial)]
+    return [(x, plan.reading("initial reading", y)) for x, y in _pairs(initial)]
 
 
 def _is_table(source: Any) -> bool:
@@ -57,6 +58,16 @@ def _rows(source: Any, target: str, space: Space) -> list[tuple[Any, float | Non
     if table.notes:
         warnings.warn(" ".join(table.notes), UserWarning, stacklevel=level_of_user())
     return list(zip(table.points, table.y, strict=True))
+
+
+def several(y: Any) -> list[Any]:
+    """The readings of an evaluation: those of a list, a tuple or an array, or the only one."""
+    if isinstance(y, list | tuple) or getattr(y, "ndim", 0) == 1:
+        values = list(y)
+        if not values:
+            raise ValueError(f"y must hold a reading, or None where there is none, got y={y!r}")
+        return values
+    return [y]
 
 
 def _pairs(initial: Any) -> list[tuple[Any, Any]]:
@@ -85,3 +96,14 @@ def functions(callbacks: Any) -> tuple[Callable[..., Any], ...]:
         if not callable(function):
             raise TypeError(f"callbacks[{k}] must be callable, got callbacks[{k}]={function!r}")
     return found
+
+
+def limits(text: str | None) -> tuple[float, float] | None:
+    """A range of readings as the command line and the page write it: 0:1500."""
+    if text is None:
+        return None
+    try:
+        low, high = map(float, text.split(":"))
+    except ValueError:
+        raise ValueError(f"a reading range must be low:high, such as 0:1500, got {text!r}") from None
+    return low, high

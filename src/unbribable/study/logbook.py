@@ -6,6 +6,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ class Logbook:
                 )
             yield engine
 
-    def ask(self, n: int) -> list[Query]:
+    def ask(self, n: int, replicates: int = 1) -> list[Query]:
         """The queries of the next n rounds: all of them, or none if they cannot be saved."""
         with self.changing() as engine:
             before = dict(self.pending)
@@ -106,7 +107,8 @@ class Logbook:
                     start = time.perf_counter()
                     asked = engine.ask(t, pending=[query.u for query in self.pending.values()])
                     self._seconds.append(time.perf_counter() - start)
-                    self.pending[t] = query_of(t, asked.x, self.space, engine)
+                    query = query_of(t, asked.x, self.space, engine)
+                    self.pending[t] = replace(query, replicates=replicates)
                     queries.append(self.pending[t])
                 log.asked(n, queries[-1].t, sum(self._seconds[-n:]))
                 rows = [query_to_plain(query) for query in queries]
@@ -200,7 +202,7 @@ class Logbook:
 
     def _tell_followers(self, trials: Sequence[Trial]) -> None:
         """Write rounds to the logger, before they are taken in: with what is expected there."""
-        if len(trials) > 1:
+        if all(trial.is_row for trial in trials):
             log.table(len(trials))
             return
         for trial in trials:
