@@ -21,8 +21,8 @@ from unbribable.study.advice import left_to_expect
 
 ROUNDS, NOISE = 60, 0.02
 SHARES = (0.1, 0.05, 0.02)
-PROVEN = (0.5, 0.25, 0.1)
-ROUNDS_PROVEN, EVERY = 120, 10
+PROVEN = (0.05, 0.02)
+ROUNDS_PROVEN, EVERY = 60, 20
 """Rounds where everything is known, and between two looks at what is proven then."""
 
 
