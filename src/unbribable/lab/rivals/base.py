@@ -31,7 +31,7 @@ ALL = ("kernel", "B", "B0", "noise_std", "lam", "delta", "c_max")
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class Opinion:
     """What a rival thinks of the candidates, (n,) each."""
 
     mu: Floats
@@ -86,7 +86,7 @@ class Rival(Player):
         self.counts: Ints = np.zeros(len(self.X), dtype=np.intp)
         self.is_in_order = True
         self._pending: dict[int, Query] = {}
-        self._belief: Belief | None = None
+        self._belief: Opinion | None = None
         self._lower: Floats = np.full(len(self.X), -np.inf)
         self._upper: Floats = np.full(len(self.X), np.inf)
 
@@ -101,11 +101,10 @@ class Rival(Player):
     def _choices(self) -> tuple[Ints, Floats]:
         """Candidates that may be played next, each once, and their probabilities, all > 0."""
 
-    @abstractmethod
     def _learn(self, query: Query, y: float) -> None:
-        """Take in a reading, which `readings` and `counts` hold already."""
+        """Take in a reading, which `readings` and `counts` hold already, if there is more to keep."""
 
-    def _believe(self) -> Belief | None:
+    def _believe(self) -> Opinion | None:
         """The belief after all readings; None for a rival that has none."""
         return None
 
@@ -137,7 +136,7 @@ class Rival(Player):
     # --- a player's members --------------------------------------------------------------------
 
     @property
-    def belief(self) -> Belief | None:
+    def belief(self) -> Opinion | None:
         """What it thinks of the candidates now; worked out once after each reading."""
         if self._belief is None:
             self._belief = self._believe()
@@ -265,7 +264,7 @@ class UpperBoundRival(Rival):
     """
 
     @abstractmethod
-    def _believe(self) -> Belief:
+    def _believe(self) -> Opinion:
         """The belief after all readings."""
 
     def _choices(self) -> tuple[Ints, Floats]:
