@@ -12,8 +12,8 @@ RobustGPUCB on a Grid of 100 candidates, in round 11; a round of `maximize` is a
 two evaluations of its function, which takes two named parameters, after the initial design.
 """
 
+import statistics
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
@@ -24,9 +24,22 @@ import numpy as np
 import unbribable as ub
 
 SOURCE = Path(ub.__file__).parent
-ROOMS = ("model", "theory", "decision", "doubt", "study", "auditing", "say", "hosts", "cli", "page", "lab")
+ROOMS = (
+    "model",
+    "theory",
+    "decision",
+    "doubt",
+    "study",
+    "auditing",
+    "say",
+    "hosts",
+    "cli",
+    "page",
+    "lab",
+)
 OPTIMIZER = ("model", "theory", "decision", "doubt", "study")
 """With the files at the top."""
+ROOMS = (*OPTIMIZER, "auditing", "say", "hosts", "cli", "page", "lab")
 TARGETS = {
     "lines of the optimizer": 13_000,
     "lines of everything": 24_500,
@@ -114,7 +127,7 @@ def house() -> str:
     sizes = lines()
     asked, told = reading()
     played = rounds()
-    median: Callable[[list[int]], int] = lambda values: sorted(values)[len(values) // 2]  # noqa: E731
+    borders = statistics.median_high(each.n_borders for each in played)
     measured = {
         "lines of the optimizer": sum(sizes[room][1] for room in ("(top)", *OPTIMIZER)),
         "lines of everything": sum(n for _, n in sizes.values()),
@@ -128,7 +141,7 @@ def house() -> str:
     ]
     rows += [
         f"| calls of an ask, a tell | {len(asked.files)}, {len(told.files)} | | |",
-        f"| borders of a round of maximize, median | {median([each.n_borders for each in played])} | | |",
+        f"| borders of a round of maximize, median | {borders} | | |",
     ]
     rooms = [f"| {room} | {files} | {n} |" for room, (files, n) in sizes.items()]
     return "\n".join(

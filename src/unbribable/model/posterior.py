@@ -158,7 +158,7 @@ class Posterior:
         it is not given. O(m n)."""
         lam = self.lam if lam is None else lam
         is_rebuilt = i not in self.tally.row and self._add_row(i, prior)
-        row = self.tally.row[i]
+        row, noise_var = self.tally.row[i], self.noise_var
         r, column = self._R.row(row), self._R.columns(i)  # not r[u], which lets errors grow
         v = float(r[i])
         s = v + lam
@@ -167,7 +167,7 @@ class Posterior:
         self.var -= step * r  # [BKS20, Eq. 5]
         self.var[i] = v * lam / s  # the same without cancellation, where it is worst
         if self._tracks_noise_var:
-            noise_var, pull = self.noise_var, self.prec * column
+            pull = self.tally.prec * column
             change = (float(pull @ column) + lam) * step
             change -= 2.0 * self._R.times(pull)
             change *= step
@@ -297,12 +297,12 @@ class Posterior:
         By R, which multiplies its error by prec: that of the variance, relatively, then grows like
         prec^2. So by the m x m system where prec is large.
         """
-        u, n = self.u, self._R.n
+        u, n = self.tally.u, self._R.n
         if self._needs_system(PREC_MAX if len(X) == n else PREC_MAX_NEW):
             return self.system().covariance(X[points], X)
         rows = self.kernel(X[points], X) if prior is None else prior.copy()
-        if self.m:
-            pull = rows[:, u] * self.prec
+        if self.tally.m:
+            pull = rows[:, u] * self.tally.prec
             rows[:, :n] -= self._R.times(pull)
             if len(X) > n:
                 rows[:, n:] -= pull @ rows[: len(X) - n, u].T
@@ -310,12 +310,13 @@ class Posterior:
 
     def _needs_system(self, prec_max: float) -> bool:
         """Whether R is not precise enough to compute more of it."""
-        return self._is_careful and self.m > 0 and bool(self.prec[self.prec.argmax()] > prec_max)
+        prec = self.tally.prec
+        return self._is_careful and len(prec) > 0 and bool(prec[prec.argmax()] > prec_max)
 
     def _add_row(self, i: int, prior: Floats | None) -> bool:
         """Append R's row for candidate i; True if that showed drift and R was rebuilt."""
         row = self.rows_of([i], self.X, None if prior is None else prior[None])[0]
-        u = self.u
+        u = self.tally.u
         # R is symmetric on the points read, so the new row against the old column tells at once.
         scale = np.sqrt(self.var[u] * self.var[i])
         column = self._R.columns(i)
@@ -346,12 +347,13 @@ class Posterior:
         return is_off or bool((np.abs(found_var / self.var[there] - 1.0) > DRIFT_TOLERANCE).any())
 
     def _mend_if_drifted(self) -> bool:
-        is_due = self.m >= 2 * self._checked_at[0]
+        m = self.tally.m
+        is_due = m >= 2 * self._checked_at[0]
         is_due |= self.tally.n_readings >= self._checked_at[1] + CHECK_EVERY
         is_negative = self.var[self.var.argmin()] < 0.0
         if not (is_due or is_negative):
             return False
-        self._checked_at = (self.m, self.tally.n_readings)
+        self._checked_at = (m, self.tally.n_readings)
         if is_negative or self._is_off():
             self.rebuild()
             return True

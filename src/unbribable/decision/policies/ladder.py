@@ -1,7 +1,7 @@
 """The ladder, for unknown corruption, any adversary and no horizon (ours)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Unpack
@@ -9,11 +9,11 @@ from typing import Unpack
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.next_round import NextRound
 from unbribable.decision.asking.rule import Play, Rule
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.policy import Policy
+from unbribable.decision.policy import Lessons, Policy
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.conditions import Condition, Consistent, Note
 from unbribable.decision.proven.guarantee import Guarantee, threat_of
@@ -62,7 +62,7 @@ class Ladder(Policy):
 
     # --- playing -------------------------------------------------------------------------------
 
-    def plays(self, choice: Choice) -> list[Play]:
+    def plays(self, choice: NextRound) -> list[Play]:
         number, among = self._player(choice.turn)
         level = self._level(number)
         rule = Rule(level)
@@ -88,7 +88,7 @@ class Ladder(Policy):
         return n_begun + (not self._is_refuted), None
 
     def _floors(self, level: AtLevel) -> tuple[tuple[Believer, float], ...]:
-        """What the upper bounds of a potential maximiser of a level reach, off the candidates too."""
+        """What upper bounds of a potential maximiser of a level must reach, also off the candidates."""
         return ((level, float(level.lcb_bar.max()) - self.assumptions.tolerance),)
 
     def maximisers_now(self) -> Bools:
@@ -104,40 +104,36 @@ class Ladder(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return "main"
 
-    def learners(self, label: str | None) -> tuple[Instance, ...]:
-        return (self._main,)
+    def lessons(self, reading: Reading) -> Lessons:
+        return ((self._main, reading.y),)
 
-    def before(self, reading: Reading, turn: int) -> Reading:
-        """Let the level that plays begin, before its reading.
+    def before(self, reading: Reading, turn: Callable[[int], int]) -> Reading:
+        """Start the level that plays in this round, before its reading is learned.
 
-        Where a host asked, it is the one that would be asked now. A point that others chose takes no
-        turn, or whoever tells one after each query would keep all even turns for himself.
+        If a host asked, that is the level whose turn it would be now. A point that somebody else chose
+        takes no turn: otherwise, telling one after each query would use up all the even turns.
         """
         if reading.chosen_by != "algorithm":
             return reading
         if not reading.level:
-            reading = replace(reading, level=self._player(turn)[0])
+            reading = replace(reading, level=self._player(turn(reading.t))[0])
         for number in range(len(self.begun) + 1, reading.level + 1):
             C = ladder_budget(self.unit, number)
             self._main.begin_level(C)
             self.begun += (AtLevel(self._main, _label(number), C, number - 1),)
         return reading
 
-    def after(self, labels: Sequence[str], t: int) -> None:
+    def conclude(self, labels: Sequence[str], t: int) -> bool:
         """Look whether no lies within c_max explain the readings.
 
         A level that allows for a lie of c_max in every reading covers whatever was told. Its bounds are
         wider than those of the levels below, so it is looked at only if the highest is crossed.
         """
         self.safe_up_to = self.assumptions.c_max * self._main.n_readings  # no readings hold more
-        if self._is_refuted:
-            return
         top = self._covering_everything()
         has_begun = top <= len(self.begun)
-        if has_begun or not self.begun or self._is_crossed(len(self.begun)):
-            self._is_refuted = self._is_crossed(top)
-
-    def is_refuted(self) -> bool:
+        may_be = has_begun or not self.begun or self._is_crossed(len(self.begun))
+        self._is_refuted = self._is_refuted or (may_be and self._is_crossed(top))
         return self._is_refuted
 
     def lcb_of(self, reading: Reading, i: int) -> float | None:

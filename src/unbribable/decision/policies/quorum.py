@@ -9,11 +9,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.next_round import NextRound
 from unbribable.decision.asking.rule import Landscape, Play, Rule
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.policy import Policy
+from unbribable.decision.policy import Lessons, Policy
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.counted import Counted, CountedLies, kth_smallest
 from unbribable.decision.proven.guarantee import Guarantee, threat_of
@@ -65,7 +65,7 @@ class Quorum(Policy):
 
     # --- playing -------------------------------------------------------------------------------
 
-    def plays(self, choice: Choice) -> list[Play]:
+    def plays(self, choice: NextRound) -> list[Play]:
         """argmax u among the candidates that the bounds do not rule out; refuted, as GP-UCB does."""
         counted, ahead = self.counted, choice.ahead(self._every)
         if counted.is_refuted:
@@ -103,13 +103,11 @@ class Quorum(Policy):
         g = int(np.lexsort((n_readings, uppers))[self.n_lies])
         return g if KAPPA * sigmas[g] >= sigmas.max() else int(np.argmax(sigmas))
 
-    def dealt(self, play: Play, choice: Choice) -> Play:
-        """Off the candidates the hand is that whose bound is u there."""
-        if play.u is None:
-            return play
+    def dealt(self, play: Play, u: Floats, choice: NextRound) -> Play:
+        """Off the candidates the hand is that whose bound is least there, of those that may be."""
         views = [choice.anywhere(hand) for hand in self.hands]
-        uppers = np.array([view.ucb(play.u[None, :], 1.0)[0] for view in views])
-        sigmas = np.array([view.describe(play.u)[1] for view in views])
+        uppers = np.array([view.ucb(u[None, :], 1.0)[0] for view in views])
+        sigmas = np.array([view.describe(u)[1] for view in views])
         hand = self.hands[self._binding(uppers, sigmas)]
         return replace(play, learner=hand.label, rule=replace(play.rule, player=hand))
 
@@ -118,14 +116,10 @@ class Quorum(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return drawn
 
-    def learners(self, label: str | None) -> tuple[Instance, ...]:
-        assert label is not None
-        return (self.instances[label], self._every)
-
-    def heard(self, reading: Reading, label: str) -> float:
-        if label == "all":
-            return reading.y
-        return self.counted.heard(reading.t, reading.y, self._quality(reading))
+    def lessons(self, reading: Reading) -> Lessons:
+        assert reading.learner is not None
+        heard = self.counted.heard(reading.t, reading.y, self._quality(reading))
+        return ((self.instances[reading.learner], heard), (self._every, reading.y))
 
     def learned(self, reading: Reading, index: int) -> None:
         hand = self._labels.index(reading.learner or "")
@@ -146,14 +140,12 @@ class Quorum(Policy):
     def guide(self, learner: str | None) -> Believer | None:
         return self.counted
 
-    def after(self, labels: Sequence[str], t: int) -> None:
+    def conclude(self, labels: Sequence[str], t: int) -> bool:
         self.counted.conclude()
+        return self.counted.is_refuted
 
     def grown(self, n: int) -> None:
         self.counted.extend()
-
-    def is_refuted(self) -> bool:
-        return self.counted.is_refuted
 
     def lcb_of(self, reading: Reading, i: int) -> float | None:
         return float(self.counted.lcb_bar[i])
@@ -184,7 +176,7 @@ class QuorumSurface(Landscape):
         choice: What is pending.
     """
 
-    def __init__(self, policy: Quorum, choice: Choice) -> None:
+    def __init__(self, policy: Quorum, choice: NextRound) -> None:
         counted = policy.counted
         self._hands = [choice.anywhere(hand) for hand in policy.hands]
         self._firsts = [hand.now.first_width for hand in policy.hands]
