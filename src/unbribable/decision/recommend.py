@@ -57,10 +57,21 @@ class ValidBounds:
         """ucb_v = min of the ucb_bar, lcb_v = max of the lcb_bar."""
         upper = reduce(np.minimum, [instance.ucb_bar for instance in instances])
         lower = reduce(np.maximum, [instance.lcb_bar for instance in instances])
+        return cls.between(lower, upper, assumptions, tuple(instances))
+
+    @classmethod
+    def between(
+        cls,
+        lower: Floats,
+        upper: Floats,
+        assumptions: Assumptions,
+        instances: tuple[Believer, ...] = (),
+    ) -> "ValidBounds":
+        """Of bounds that hold already."""
         B0 = assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
         is_refuted = bool((least > most + assumptions.tolerance).any())
-        return cls(upper, lower, B0, is_refuted, tuple(instances))
+        return cls(upper, lower, B0, is_refuted, instances)
 
     @property
     def cut(self) -> tuple[Floats, Floats]:

@@ -188,10 +188,6 @@ class Posterior:
         self.rebuild()
         self.n_rebuilds, self._checked_at = 0, (self.m, self.tally.n_readings)
 
-    def at(self, X: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance at arbitrary points, by the m x m system [BKS20, Eqs. 5, 9]."""
-        return self.system().at(X, self.ybar) if self.m else (np.zeros(len(X)), self.kernel.diag(X))
-
     def covariance_of_read(self) -> Floats:
         """Posterior covariance of the points read with each other, R[:, u]: (m, m)."""
         if self._S is None:

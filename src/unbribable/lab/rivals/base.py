@@ -234,14 +234,7 @@ class Rival(Player):
     @property
     def _held(self) -> ValidBounds:
         """The bounds intersected so far."""
-        return self._valid(self._lower, self._upper)
-
-    def _valid(self, lower: Floats, upper: Floats) -> ValidBounds:
-        """Bounds with what they certify, and whether they leave some candidate no value."""
-        B0 = self.assumptions.B0
-        least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
-        is_refuted = bool(np.any(least > most + self.assumptions.tolerance))
-        return ValidBounds(upper, lower, B0, is_refuted)
+        return ValidBounds.between(self._lower, self._upper, self.assumptions)
 
     def _intersect(self, lower: Floats, upper: Floats) -> None:
         """Tighten the bounds by others that hold on the same event."""
