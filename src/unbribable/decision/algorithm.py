@@ -50,7 +50,7 @@ class Algorithm:
 
     Args:
         domain: A Grid or a Box.
-        policy: Who is drawn, plays and learns, and whom to trust.
+        policy: Who is drawn, plays and learns, and which bounds to trust.
         seed: Of the draws; fresh entropy if None.
 
     Attributes:

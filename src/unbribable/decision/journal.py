@@ -81,7 +81,7 @@ class Journal:
         return t - bisect_left(self.foreign, t)
 
     def add(self, reading: Reading) -> None:
-        """Take down what was told."""
+        """Record a reading."""
         t = reading.t
         self.readings.append(reading)
         self.told.add(t)
@@ -94,7 +94,7 @@ class Journal:
         self._close(t)
 
     def lose(self, t: int, because_of_value: bool) -> bool:
-        """Take down that round t has no reading; whether that is new."""
+        """Record that round t has no reading. Returns whether that is new."""
         known = self.lost.get(t)
         if known is not None:
             self.lost[t] = replace(known, because_of_value=because_of_value)
@@ -108,7 +108,7 @@ class Journal:
         self._close(t)
 
     def asked(self, query: Any) -> Query:
-        """The pending query that is meant, by itself or by its round.
+        """The pending query that is given, by itself or by its round.
 
         Raises:
             RuntimeError: It was told already, retracted, or not asked here.

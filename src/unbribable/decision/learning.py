@@ -18,7 +18,7 @@ class Learning:
     Learning them again, in another object, gives the same bit for bit.
 
     Args:
-        journal: Without readings; they are taken down when they are learned.
+        journal: Without readings; they are recorded as they are learned.
         search: With the candidates there are at first.
         policy: Begins anew.
         gamma: For `gain="certified"`.
@@ -49,7 +49,7 @@ class Learning:
         self._unsettled: dict[str, Instance] = {}  # those that learned since the journal was settled
 
     def decided(self, reading: Reading, drawn: Callable[[int], str]) -> Reading:
-        """A reading that was not asked for here, with draw and learner; `drawn` says who is drawn."""
+        """A reading that was not asked for here, with draw and learner filled in, by `drawn` if need be."""
         t = checks.integer("t", reading.t, at_least=1)
         self.journal.check_untold(t)
         checks.reading("y", reading.y)
@@ -104,13 +104,13 @@ class Learning:
         self._lose_again(lost, len(past.readings))
 
     def _lose_again(self, lost: list[tuple[int, Lost]], n_told: int) -> None:
-        """Take down, and off the list, what was lost before there were more than n_told readings."""
+        """Record what was lost before there were more than n_told readings, and take it off the list."""
         while lost and lost[0][1].n_told <= n_told:
             self.journal.lose_again(*lost.pop(0))
             self.settle()
 
     def settle(self) -> None:
-        """Intersect the bounds and conclude what follows, if the journal is settled; see there."""
+        """Intersect the bounds and conclude what follows, if the journal is settled (see `Journal`)."""
         if self.journal.n_settled < len(self.journal.readings):
             return
         changed = [label for label, instance in self._unsettled.items() if instance.settle()]

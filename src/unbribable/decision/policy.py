@@ -1,4 +1,4 @@
-"""What makes an algorithm that algorithm: who is drawn, plays and learns, and whom to trust."""
+"""What sets algorithms apart: who is drawn, plays and learns, and which bounds to trust."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +100,7 @@ class Policy(ABC):
         """Which bounds hold against the threat (the default one if None) with corruption C."""
 
     def before(self, reading: Reading, turn: Callable[[int], int]) -> Reading:
-        """Prepare for a reading that is about to be learned. Returns it as it is to be taken down.
+        """Prepare for a reading that is about to be learned. Returns it as it is to be recorded.
 
         Args:
             reading: About to be learned.

@@ -31,7 +31,7 @@ class Rule:
     """Maximise the minimum of several upper bounds, over points that are not ruled out."""
 
     player: Believer
-    """Its bound, mu + alpha * width, reckons with pending queries."""
+    """Its bound, mu + alpha * width, takes pending queries into account."""
     alpha: float = 1.0
     others: tuple[Believer, ...] = ()
     """Those whose upper bounds (alpha = 1) count too."""
@@ -40,7 +40,7 @@ class Rule:
     floors: Callable[[], Sequence[tuple[Believer, float]]] = tuple
     """Off the candidates: whose upper bounds (alpha = 1) must reach what; asked for when needed."""
     values: Floats | None = None
-    """The rule at the candidates, (n,), where it is none of the player's bound alone."""
+    """The rule at the candidates, (n,), where the player's bound alone does not give it."""
     surface: "Callable[[NextRound], Landscape] | None" = None
     """The same anywhere."""
 
@@ -109,7 +109,7 @@ class Surface(Landscape):
     floors: tuple[tuple[Anywhere, float], ...] = ()
     """Instances with what their upper bound (alpha = 1) must reach."""
     expected: Expected | None = None
-    """The pending queries that the player reckons with."""
+    """The pending queries that the player takes into account."""
 
     def values(self, U: Floats) -> Floats:
         """The rule at points U, (k, d); -inf where a floor is not reached."""

@@ -245,7 +245,7 @@ def surface(rule: Rule, choice: "NextRound") -> Landscape:
 
 
 def search_on(domain: Grid | Box) -> Search:
-    """The search of a domain; refuses what is none."""
+    """The search for a domain; refuses anything else."""
     if isinstance(domain, Grid):
         return GridSearch(domain)
     if isinstance(domain, Box):

@@ -156,7 +156,7 @@ class Ladder(Policy):
         return Guarantee(threat, (_label(number),), probability, C, is_guess=is_guess)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
-        """Those of the level in question and of all above it, which cover no less."""
+        """Whether its level is the one in question or one above, which covers no less."""
         return reading.level >= _number(labels[0])
 
     def named(self, label: str) -> Believer:
@@ -177,13 +177,13 @@ class Ladder(Policy):
         return [Consistent(ladder_budget(self.unit, number), below, self.assumptions.delta, held)]
 
     def _level(self, number: int) -> AtLevel:
-        """That level; one that has not begun as if it began now."""
+        """The level of that number. One that has not begun is shown as if it began now."""
         if number <= len(self.begun):
             return self.begun[number - 1]
         return AtLevel(self._main, _label(number), ladder_budget(self.unit, number), None)
 
     def _covering(self, C: float) -> int:
-        """The lowest level that covers C, and what c_max leaves of it in so many readings."""
+        """The lowest level that covers C, or as much as lies of c_max in all readings can amount to."""
         return ladder_level(self.unit, min(C, self.assumptions.c_max * self._main.n_readings))
 
     def _covering_everything(self) -> int:
@@ -194,7 +194,7 @@ class Ladder(Policy):
         return next((number for number in range(1, last) if not self._is_crossed(number)), last)
 
     def _is_crossed(self, number: int) -> bool:
-        """Whether its bounds leave some candidate no value, which proves a larger corruption."""
+        """Whether the level's bounds leave some candidate no value, which proves a larger corruption."""
         return self._bounds(number).is_refuted
 
     def _bounds(self, number: int) -> ValidBounds:

@@ -40,14 +40,14 @@ class Quorum(Policy):
         self.n_lies = checks.integer("n_lies", n_lies, at_least=0)
         self._shares = quorum_shares(assumptions.delta, self.n_lies)
         self._labels = tuple(f"hand-{g + 1}" for g in range(n_hands(self.n_lies)))
-        # A round's own hand is fixed with its point; whoever else brings a reading, its hand is drawn.
+        # The hand of a round that was asked is fixed with its point; that of any other reading is drawn.
         self.draws = tuple((label, 1.0 / len(self._labels)) for label in self._labels)
         hands = {label: Budget(0.0, self._shares.hand) for label in self._labels}
         self.budgets = {**hands, "all": Budget(0.0, self._shares.every)}
         self.parameters = {"n_lies": self.n_lies}
 
     def options_of(self, label: str) -> Options:
-        """The energy form is for honest readings alone, which those of all are not."""
+        """The energy form is for honest readings alone, so not for "all", which holds the lies too."""
         is_energy = self.options.noise == "energy"
         return replace(self.options, noise="tight") if label == "all" and is_energy else self.options
 
@@ -104,7 +104,7 @@ class Quorum(Policy):
         return g if KAPPA * sigmas[g] >= sigmas.max() else int(np.argmax(sigmas))
 
     def dealt(self, play: Play, u: Floats, choice: NextRound) -> Play:
-        """Off the candidates the hand is that whose bound is least there, of those that may be."""
+        """Off the candidates, too, the hand is the binding one at the point; see `_binding`."""
         views = [choice.anywhere(hand) for hand in self.hands]
         uppers = np.array([view.ucb(u[None, :], 1.0)[0] for view in views])
         sigmas = np.array([view.describe(u)[1] for view in views])
@@ -130,11 +130,11 @@ class Quorum(Policy):
         return math.sqrt(reading.lam / self.assumptions.lam)
 
     def shown(self) -> Mapping[str, Believer]:
-        """No hand's own, which a lie may have spoilt."""
+        """The bounds by all hands: a hand's own may be spoilt by a lie."""
         return {"quorum": self.counted}
 
     def shares_of_lies(self) -> tuple[float, float]:
-        """Those that are set aside for that: one event with the bounds."""
+        """The shares set aside for that, so that it is one event with the bounds."""
         return self._shares.energy, self._shares.level
 
     def guide(self, learner: str | None) -> Believer | None:
@@ -161,7 +161,7 @@ class Quorum(Policy):
         return Guarantee(threat, ("quorum",), probability, math.inf, lies=lies)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
-        """No: what is taken down is the bound of one hand, which lies may have spoilt."""
+        """No: the recorded bound is that of one hand, which lies may have spoilt."""
         return False
 
     def named(self, label: str) -> Believer:
@@ -239,7 +239,7 @@ class QuorumSurface(Landscape):
         return mean + share * above, slope
 
     def _shrunk(self, upper: Floats, U: Floats, at: BeliefAt | None) -> Floats:
-        """With what pending queries will leave of the distance from the mean."""
+        """The bound with the distance from the mean shrunk to what pending queries will leave."""
         if self._expected is None:
             return upper
         at = self._elsewhere.at(U) if at is None else at

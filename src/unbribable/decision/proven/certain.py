@@ -65,7 +65,7 @@ def robust_labels(algorithm: "Algorithm", C: float | None = None) -> tuple[str, 
 
 
 def outside_of(algorithm: "Algorithm", reading: Reading, labels: tuple[str, ...]) -> Excluded | None:
-    """The interval, of these instances', that excludes a reading most; None if none does."""
+    """Of these instances' intervals the one that excludes a reading most; None if none does."""
     B0 = algorithm.assumptions.B0
     index, _ = algorithm.search.located(reading)
     found = None

@@ -252,8 +252,8 @@ class Rival(Player):
 class UpperBoundRival(Rival):
     """Abstract. Plays the largest mu + width of its belief, one query after the other.
 
-    A subclass works out the belief from `readings` or from what `_learn` keeps. Queries that are
-    pending are not reckoned with.
+    A subclass works out the belief from `readings` or from what `_learn` keeps. Pending queries are
+    ignored.
     """
 
     @abstractmethod
