@@ -49,7 +49,7 @@ class Learning:
         self._unsettled: dict[str, Instance] = {}  # those that learned since the journal was settled
 
     def decided(self, reading: Reading, drawn: Callable[[int], str]) -> Reading:
-        """A reading that was not asked for here, with draw and learner filled in, by `drawn` if need be."""
+        """A reading that was not asked for here, its learner filled in, and its draw (by `drawn`)."""
         t = checks.integer("t", reading.t, at_least=1)
         self.journal.check_untold(t)
         checks.reading("y", reading.y)
@@ -104,7 +104,7 @@ class Learning:
         self._lose_again(lost, len(past.readings))
 
     def _lose_again(self, lost: list[tuple[int, Lost]], n_told: int) -> None:
-        """Record what was lost before there were more than n_told readings, and take it off the list."""
+        """Record what was lost before there were more than n_told readings; take it off the list."""
         while lost and lost[0][1].n_told <= n_told:
             self.journal.lose_again(*lost.pop(0))
             self.settle()

@@ -192,7 +192,7 @@ class Layers(Policy):
         self._lowest = int(np.argmax(is_open)) if is_open.any() else None
 
     def learner_again(self, learner: str | None) -> str | None:
-        """Nobody, since with every set empty the top layer learned from all rounds, not from its share."""
+        """Nobody: with every set empty the top layer learned from all rounds, not from its share."""
         return None
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
