@@ -93,9 +93,9 @@ class Rival(Player):
     # --- what a rival decides ------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """What was chosen besides domain, assumptions and seed: plain data."""
+        return {}
 
     @abstractmethod
     def _choices(self) -> tuple[Ints, Floats]:

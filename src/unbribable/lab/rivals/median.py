@@ -1,7 +1,5 @@
 """What every lab does: each point is read three times, and the median counts."""
 
-from typing import Any
-
 import numpy as np
 
 from unbribable.decision.proposal import Query
@@ -38,10 +36,6 @@ class MedianUCB(UpperBoundRival):
         self._n_medians = 0
         a = assumptions
         self._posterior = Posterior(a.kernel, self.X, a.lam, tracks_noise_var=False)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
 
     def ask(self) -> Query:
         """The point of the largest bound, three times. Learns nothing; it is pending until told."""
