@@ -18,6 +18,7 @@ from unbribable.decision.proven.conditions import Note
 from unbribable.decision.proven.guarantee import Guarantee, to_plain
 from unbribable.decision.proven.hindsight import RegretCertificate
 from unbribable.decision.proven.price import Price, price
+from unbribable.decision.proven.stated import NOTHING_STATED, Stated
 from unbribable.decision.recommend import (
     Recommendation,
     believed,
@@ -328,6 +329,7 @@ class Algorithm:
         rule: str = "lcb",
         x: Any = None,
         units: Units = MODEL_UNITS,
+        stated: Stated = NOTHING_STATED,
     ) -> Recommendation:
         """The point to use, its interval, and a certificate on its simple regret.
 
@@ -341,6 +343,7 @@ class Algorithm:
                 bound was largest when it was chosen [BKS20, App. C].
             x: Instead: a candidate of the user's own choice; interval and certificate hold for any.
             units: In which to say everything.
+            stated: What is known of single readings; it concerns the recommendation's `lies` alone.
         """
         checks.choice("rule", rule, ("lcb", "paper"))
         guarantee, bounds = trusted(self, threat, C)
@@ -355,7 +358,7 @@ class Algorithm:
         gap = units.scale * self.search.gap(self.assumptions)
         lies = None
         if self.journal.readings:
-            lies = ByLies(left_out(self), self.candidates.coordinates, i, units)
+            lies = ByLies(left_out(self, stated=stated), self.candidates.coordinates, i, units)
         best = recommendation(
             self.candidates, bounds, guarantee, i, rule, levels, gap, units, self.search.n_compared, lies
         )

@@ -8,9 +8,11 @@ from unbribable.decision.proven.conditions import (
     Condition,
     FitIsRight,
     InOrder,
+    InRange,
     Missing,
     NoiseBlind,
     Open,
+    OwnNoise,
 )
 
 
@@ -69,5 +71,10 @@ def _clause(condition: Condition) -> str:
             )
         case InOrder():
             return "the order of telling does not depend on the values"
+        case InRange(low, high):
+            return f"f and honest readings lie within [{low:.6g}, {high:.6g}]"
+        case OwnNoise(n):
+            which = "1 reading" if n == 1 else f"{n} readings"
+            return f"the noise of {which} is the sem told with {'it' if n == 1 else 'each'}"
         case Open():
             return ""
