@@ -242,7 +242,7 @@ def trusted(
     guarantee, assumed = algorithm.policy.trust(threat, C), algorithm.assumptions
     bounds = ValidBounds.of([algorithm.policy.named(label) for label in guarantee.labels], assumed)
     beta = None if algorithm.options.beta is None else BetaGiven()
-    void: Void | None = beta or algorithm.journal.selection or refuted(algorithm)
+    void: Void | None = beta or algorithm.journal.selection or refuted(algorithm) or guarantee.void
     guarantee = replace(
         guarantee,
         void=void,
