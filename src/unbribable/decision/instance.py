@@ -12,7 +12,7 @@ from unbribable.decision.proven.levels import AtLevel, LevelBounds, LevelShift
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior
-from unbribable.model.tally import Reading
+from unbribable.model.tally import Heard
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import N_EVENTS
 from unbribable.theory.differences import DifferenceBounds, Differences
@@ -243,7 +243,7 @@ class Instance:
         if settles:
             self.settle()
 
-    def learn_all(self, readings: Sequence[Reading]) -> None:
+    def learn_all(self, readings: Sequence[Heard]) -> None:
         """Take in readings at once, before any other; `settle` is still to come."""
         if not readings:
             return

@@ -10,7 +10,7 @@ from unbribable.model.checks import Floats, Ints
 from unbribable.model.covariance import Covariance
 from unbribable.model.kernels import Kernel
 from unbribable.model.solve import System, resolution
-from unbribable.model.tally import Reading, Tally
+from unbribable.model.tally import Heard, Tally
 
 DRIFT_TOLERANCE = 1e-6
 """Relative error of the variance above which the posterior is rebuilt."""
@@ -181,7 +181,7 @@ class Posterior:
         is_rebuilt |= self._mend_if_drifted()
         return Update(step, is_rebuilt)
 
-    def observe_all(self, readings: Sequence[Reading]) -> None:
+    def observe_all(self, readings: Sequence[Heard]) -> None:
         """Take in readings at once, before any other: O(m^2 n). Equal up to rounding."""
         self.tally.add_all(readings)
         self._R.add_rows(np.zeros((self.m, len(self.X))))

@@ -7,8 +7,8 @@ import numpy as np
 
 from unbribable.model.checks import Floats, Ints
 
-Reading = tuple[int, float, float]
-"""Candidate, value, fictitious noise."""
+Heard = tuple[int, float, float]
+"""A reading as a posterior learns it: candidate, value, fictitious noise."""
 
 Rows = TypeVar("Rows", Floats, Ints)
 
@@ -33,7 +33,7 @@ class Tally:
         items: Which point read each item is of, and its fictitious noise: (n_items,) each, views.
     """
 
-    def __init__(self, lam: float, readings: Iterable[Reading] = ()) -> None:
+    def __init__(self, lam: float, readings: Iterable[Heard] = ()) -> None:
         self.lam = lam
         self.m = self.n_readings = self.n_items = 0
         self.row: dict[int, int] = {}
@@ -113,7 +113,7 @@ class Tally:
             self.items = self._item_row[:n], self._item_lam[:n]
         self._item_count[item] += 1.0
 
-    def add_all(self, readings: Iterable[Reading]) -> None:
+    def add_all(self, readings: Iterable[Heard]) -> None:
         """Readings (candidate, y, noise), of points read before or not."""
         for i, y, lam in readings:
             if i not in self.row:
