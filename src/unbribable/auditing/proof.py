@@ -8,6 +8,7 @@ import numpy as np
 
 from unbribable.decision.proven.conditions import FitIsRight, Missing
 from unbribable.decision.proven.lying import Proof
+from unbribable.study.advice import corrected
 from unbribable.study.engine import Engine
 from unbribable.study.fitted import reach
 from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
@@ -39,12 +40,12 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         units = replace(units, limit=reach(assumptions.B0, assumptions.noise_std))
         assumptions = replace(assumptions, c_max=2.0 * units.limit)
     n_rounds, last_row = engine.n_complete, engine.last_row
-    told = sorted((each for each in engine.told if each.t <= n_rounds), key=lambda each: each.t)
+    told = sorted((each for each in engine.corrected if each.t <= n_rounds), key=lambda each: each.t)
     U = np.array([each.u for each in told]).reshape(-1, engine.domain.d)
     points, rows = np.unique(U, axis=0, return_inverse=True)
     y = np.array([units.to_model(each.y) for each in told])
     rounds = np.array([each.t for each in told], dtype=np.intp)
-    is_selected = engine.is_selected
+    is_selected, taken_off = engine.is_selected, corrected(engine)
     least = LeastCorruption(
         points,
         rows.reshape(-1),
@@ -52,8 +53,9 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         assumptions,
         number=np.maximum(rounds, last_row),
         n_told=n_rounds,
-        is_selected=is_selected,
+        is_selected=is_selected or taken_off is not None,  # that event 1 does not survive either
     )
+    missing = (Missing(len(engine.lost)),) if engine.lost and not is_selected else ()
     C = float(plan.corruption) if isinstance(plan.corruption, int | float) else math.inf
     found = least.explain()
     total, place = units.scale * found.total, {int(t): i for i, t in enumerate(rounds)}
@@ -76,5 +78,5 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         noise_std=units.scale * assumptions.noise_std,
         n_readings=len(told),
         n_waiting=len(engine.told) - len(told),
-        conditions=(Missing(len(engine.lost)),) if engine.lost and not is_selected else (),
+        conditions=(*missing, *(() if taken_off is None else (taken_off,))),
     )

@@ -44,6 +44,12 @@ class Table:
     """What was read."""
     notes: tuple[str, ...]
     """What was left out, and why: sentences."""
+    blocks: tuple[str | float | None, ...] = ()
+    """What each row was read with and shares an offset with; None where that is not known."""
+
+    def __post_init__(self) -> None:
+        if not self.blocks:
+            object.__setattr__(self, "blocks", (None,) * len(self.y))
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -58,6 +64,7 @@ def read_table(
     *,
     target: str | None = None,
     ignore: Iterable[str] = (),
+    block: str | None = None,
 ) -> Table:
     """The parameters and readings of a table.
 
@@ -73,6 +80,7 @@ def read_table(
         space: Where the points come from, as `maximize` takes it; its names choose the columns.
         target: The column that was read.
         ignore: Columns that are no parameters, for example other results.
+        block: The column that says what a row was read with, and is no parameter.
 
     Raises:
         OSError: The file cannot be read.
@@ -86,6 +94,11 @@ def read_table(
     else:
         found = _columns(source, given)
         if found is None:
+            if block is not None:
+                raise ValueError(
+                    f"block must be the name of a column, got block={block!r} and points without names; "
+                    "one with names is a CSV file, a data frame, a dict of columns or a list of dicts"
+                )
             return _unnamed(source, y, given, target, ignore)
         columns, labels = found
     if y is not None:
@@ -106,6 +119,10 @@ def read_table(
     readings = Column.of(target, columns.pop(target), labels).readings()
     for name in [_named("ignore", name, columns) for name in ignore]:
         del columns[name]
+    blocks: list[Any] = [None] * len(labels)
+    if block is not None:
+        name = _named("block", block, columns)
+        blocks = Column.of(name, columns.pop(name), labels).blocks()
     if given is not None and given.encoding is None:
         raise ValueError(
             "space of a table must have names, a dict from column to bounds, got one without"
@@ -129,6 +146,7 @@ def read_table(
         tuple(labels[k] for k in kept),
         target,
         tuple(notes),
+        tuple(blocks[k] for k in kept),
     )
 
 

@@ -34,6 +34,9 @@ Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Storage = Annotated[str, option(f"Database: {FORMS}.", envvar="UNBRIBABLE_STORAGE")]
 DEFAULT = "sqlite:///unbribable.db"
 
+BLOCK = "block"
+"""User attribute of a trial: what it was read with."""
+
 
 def step(name: str, command: Callable[..., Answer], **settings: Any) -> Callable[..., None]:
     """A command on a study that exists: opens it, with its sampler, and closes it again."""
@@ -57,6 +60,7 @@ def create(
     corruption: Annotated[str | None, option("The most that all lies add up to, or unknown.")] = None,
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
+    drift: Annotated[bool, option("The instrument may drift from trial to trial.", "--drift")] = False,
     seed: Annotated[int | None, option("Seed of the initial design.", min=0)] = None,
     storage: Storage = DEFAULT,
 ) -> Answer:
@@ -77,6 +81,8 @@ def create(
             corruption=_amount(corruption),
             lies=number_or_share(lies),
             noise_std=noise_std,
+            drift=drift,
+            block=BLOCK if corruption is None else None,
             seed=seed,
             search_space=parameters(param),
         )
@@ -124,6 +130,7 @@ def tell(
     number: Annotated[int, typer.Argument(help="The number that ask printed.")],
     value: Annotated[float | None, typer.Argument(help="The reading.")] = None,
     failed: Annotated[bool, option("There is no reading.", "--failed")] = False,
+    block: Annotated[str | None, option("What it was read with: a day, a batch, an operator.")] = None,
 ) -> Answer:
     """Tell the reading of a point that was asked for, or that there is none.
 
@@ -131,6 +138,7 @@ def tell(
     Examples:
       unbribable study tell laser 7 0.93
       unbribable study tell laser 8 --failed          # or: tell laser 8 nan
+      unbribable study tell laser 9 0.87 --block Monday
     """
     from optuna.trial import TrialState
 
@@ -149,8 +157,15 @@ def tell(
             f"number must be one that is pending, got {number}, which was told {then}; a reading is "
             "told once, ask for another point"
         )
+    if block is not None:
+        if sampler.block is None:
+            raise ValueError(
+                "block needs a study in which lies are counted, created without --corruption and by a "
+                f"version that knows blocks, got --block {block}"
+            )
+        study._storage.set_trial_user_attr(trials[number]._trial_id, sampler.block, block)
     study.tell(number, value, state=TrialState.FAIL if failed else None)
-    return Answer({"number": number, "value": value})
+    return Answer({"number": number, "value": value, **({} if block is None else {"block": block})})
 
 
 @partial(step, "status")
@@ -173,6 +188,10 @@ def status(study: "Study", sampler: "UnbribableSampler") -> Answer:
         data |= {"recommended": best.params, "estimate": best.estimate, "estimate_sd": best.estimate_sd}
         words |= {"suspicious": data["suspicious"], "recommended": point(best.x, best.params)}
         words["expected value there"] = plus_minus(best.estimate or 0.0, best.estimate_sd or 0.0)
+        if offsets := sampler.result(study).offsets:
+            data["offsets"] = {str(name): list(each) for name, each in offsets.items()}
+            said = (f"{name} {plus_minus(*each)}" for name, each in offsets.items())
+            words["offsets of blocks"] = ", ".join(said)
     return Answer(data, sheet(f"study {study.study_name}", words))
 
 

@@ -6,6 +6,7 @@ from unbribable.decision.proven.conditions import (
     Blind,
     Chosen,
     Condition,
+    Corrected,
     FitIsRight,
     InOrder,
     Missing,
@@ -69,5 +70,38 @@ def _clause(condition: Condition) -> str:
             )
         case InOrder():
             return "the order of telling does not depend on the values"
+        case Corrected(within=within):
+            are = "is" if not condition.n_blocks else "are"
+            return f"{_taken_off(condition)} {are} right to {within:.2g} in every reading"
         case Open():
             return ""
+
+
+def average(conditions: Sequence[Condition]) -> str:
+    """What state values of f are about, where something was taken off the readings; else nothing."""
+    for each in conditions:
+        if isinstance(each, Corrected):
+            if each.n_blocks:
+                return f"an average block{' and drift' if each.has_drift else ''}"
+            return "the average of the drift"
+    return ""
+
+
+def taken_off(condition: Corrected) -> str:
+    """That something was taken off the readings, and what f is then: sentences."""
+    what = _taken_off(condition)
+    are = "was" if not condition.n_blocks else "were"
+    return (
+        f"{what[0].upper()}{what[1:]} {are} estimated, by a heuristic, and taken off the readings: f is "
+        f"what is read for {average([condition])}. The guarantee holds only if that is right to "
+        f"{condition.within:.2g} in every reading, two standard deviations of the least certain one; "
+        "the noise that is assumed has room for as much."
+    )
+
+
+def _taken_off(condition: Corrected) -> str:
+    """What was taken off the readings."""
+    n = condition.n_blocks
+    offsets = "" if not n else "the offset of the one block" if n == 1 else f"the offsets of {n} blocks"
+    drift = "the drift" if condition.has_drift else ""
+    return " and ".join(filter(None, [offsets, drift]))

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from unbribable.decision.proven.conditions import Condition, FitIsRight, NoReading
+from unbribable.decision.proven.conditions import Condition, Corrected, FitIsRight, NoReading
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
-from unbribable.say.conditions import supposition
+from unbribable.say.conditions import average, supposition
 from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.guarantee import reason, supposed, whole, why_void
 from unbribable.say.remarks import caution, in_short
@@ -32,7 +32,9 @@ def lines(
         which = f"{n} that look{'s' * (best.n_honest == 1)} honest"
         which = "all readings" if best.n_honest is None else which
         expected = plus_minus(best.estimate, best.estimate_sd)
-        found += wrapped(f"expected value: {expected} (an estimate from {which})", 2, 1)
+        state = average(best.promise.conditions)
+        basis = f"an estimate from {which}{f', for {state}' if state else ''}"
+        found += wrapped(f"expected value: {expected} ({basis})", 2, 1)
     for text, most in [
         (" ".join(caution(each) for each in best.cautions), 2),
         (worst(best), None),  # a condition is never cut
@@ -77,8 +79,9 @@ def worst(best: Recommendation) -> str:
 
 def premise(best: Recommendation) -> str:
     """What it supposes whatever the number of lies: nothing of missing readings."""
-    fits: list[Condition] = [each for each in best.promise.conditions if isinstance(each, FitIsRight)]
-    return supposition(fits)
+    kinds = FitIsRight | Corrected
+    rests: list[Condition] = [each for each in best.promise.conditions if isinstance(each, kinds)]
+    return supposition(rests)
 
 
 def claim(best: Recommendation, what: str = "f(x)") -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from unbribable.decision.asking.ahead import is_among
 from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.by_lies import ByLies
-from unbribable.decision.proven.conditions import Crossed, FitIsRight
+from unbribable.decision.proven.conditions import Condition, Corrected, Crossed, FitIsRight
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
@@ -103,7 +103,8 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     """A recommendation with the value to expect at its point u, (d,), and whether to rely on it."""
     (mean,), (sd,) = engine.predict(u[None])
     is_flagged = engine.judge().verdict().is_flagged
-    honest = [reading.y for reading, is_lie in zip(engine.told, is_flagged, strict=True) if not is_lie]
+    pairs = zip(engine.corrected, is_flagged, strict=True)
+    honest = [reading.y for reading, is_lie in pairs if not is_lie]
     spread = max(honest) - min(honest) if honest else 0.0
     lower, upper = best.interval
     value, value_sd = float(mean), float(sd)
@@ -184,20 +185,31 @@ def fit_of(engine: Engine) -> FitIsRight | None:
     return FitIsRight(plan.fitted, plan.given) if plan.assumptions is None else None
 
 
-def supposed(engine: Engine) -> tuple[FitIsRight, ...]:
-    """That the fit is right, where anything was fitted."""
-    fit = fit_of(engine)
-    return (fit,) if fit is not None and fit.fitted else ()
+def supposed(engine: Engine) -> tuple[Condition, ...]:
+    """That the fit is right, where anything was fitted, and what was taken off the readings."""
+    fit, taken_off = fit_of(engine), corrected(engine)
+    fits = (fit,) if fit is not None and fit.fitted else ()
+    return fits if taken_off is None else (*fits, taken_off)
+
+
+def corrected(engine: Engine) -> Corrected | None:
+    """What was taken off the readings of an engine with a model; None where nothing was."""
+    if not engine.is_corrected or not engine.told:
+        return None
+    n_blocks = len({reading.block for reading in engine.told}) if engine.has_blocks else 0
+    return Corrected(engine.within, n_blocks, engine.plan.drift)
 
 
 def basis(engine: Engine) -> Basis | None:
     """What guarantees rest on; None where there is no reading to fit it to."""
-    if engine.plan.assumptions is not None:
+    current, is_given = engine.settled(), engine.plan.assumptions is not None
+    taken_off = None if current is None else corrected(current)
+    if engine.plan.assumptions is not None and taken_off is None:
         return Basis(engine.plan.assumptions)
-    current = engine.settled()
     if current is None:
         return None
-    return Basis(current.fit().assumptions, current.model().units, fit_of(engine))
+    units = None if is_given else current.model().units
+    return Basis(current.fit().assumptions, units, fit_of(engine), taken_off)
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -213,6 +225,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
             current.algorithm(),
             current.model().units,
             is_fitted=bool(engine.plan.fitted),
+            corrected=current.corrected if engine.is_corrected else None,
         )
         engine.scored = (state, found)
     return tuple(suspect for suspect in engine.scored[1] if suspect.is_flagged or not flagged_only)
@@ -237,14 +250,17 @@ def price(
     if current is None or best is None:
         raise RuntimeError("a price needs a reading, there is none; tell one")
     flagged = {suspect.t for suspect in doubt(engine, flagged_only=True)}
-    values = [reading.y for reading in engine.told if reading.t not in flagged]
+    values = [reading.y for reading in current.corrected if reading.t not in flagged]
     units, spread = current.model().units, max(values) - min(values) if values else 0.0
-    return algorithm_price(
+    found = algorithm_price(
         current.algorithm(),
         eps,
         best.x,
         units,
         spread=spread,
-        supposed=supposed(engine),
+        supposed=supposed(current),
         lies=best.lies if engine.plan.lies is not None else None,
     )
+    if not engine.is_corrected:
+        return found
+    return replace(found, value=None, without_cap=None, least_eps=None)  # what a total rests on is void

@@ -12,18 +12,22 @@ from unbribable.decision.asking.draws import Seed
 from unbribable.decision.proposal import Query, Reading
 from unbribable.doubt.hypotheses import Known, location_and_scale
 from unbribable.doubt.judge import Judge, last_stop
+from unbribable.doubt.shared import codes
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
 from unbribable.study.choose import Promise, best_candidate, best_point
-from unbribable.study.fitted import Model, check_sizes, fitted, given
+from unbribable.study.fitted import Model, check_sizes, corrected, fitted, given
 from unbribable.study.plan import Plan
 from unbribable.study.trial import Told, Trial
 
 N_AT_ONCE = 256
 """From this many readings on, those that a model was fitted to are learned in one go."""
+
+N_SD = 2.0
+"""Standard deviations by which a correction may be wrong where something is guaranteed."""
 
 N_NEAR = 32
 """How many of the latest failed points count as pending, so that their surroundings are avoided too."""
@@ -62,11 +66,9 @@ class Engine:
                 f"one needs assumptions=..., got kernel={plan.kernel!r}"
             )
         self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
-        self._fitted_at = -1
+        self._fitted_at = self._corrected_at = -1
         self._n_lies: int | None = None
-        self._model: Model | None = None
-        if plan.assumptions is not None:
-            self._model = given(plan.assumptions, plan.sign)
+        self._model = self._given()
         self._algorithm: Algorithm | None = None
         self._judge: Judge | None = None
 
@@ -111,7 +113,8 @@ class Engine:
         self.log[trial.t] = trial  # first of all: what Ctrl-C finds here is not lost
         if trial.retracted is not None or (before is not None and before.y is not None):
             self.scored = self._algorithm = self._judge = None
-            self._fitted_at = -1
+            self._fitted_at = self._corrected_at = -1
+            self._model = self._given()
 
     def u_of(self, x: Any) -> Floats:
         """A point in the user's units as the kernel sees it, checked."""
@@ -144,6 +147,16 @@ class Engine:
     def told(self) -> list[Told]:
         """The readings, in the order of telling."""
         return [told for trial in self.log.values() if (told := trial.told) is not None]
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether a reading was told with a block."""
+        return any(reading.block is not None for reading in self.told)
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether readings share something besides f, which is estimated and taken off them."""
+        return self.plan.drift or self.has_blocks
 
     @property
     def lost(self) -> dict[int, bool]:
@@ -200,6 +213,8 @@ class Engine:
     def fit(self) -> Model:
         """The cautious model: given, or fitted to the readings so far.
 
+        Where readings are corrected its noise has room for what is wrong with that, see `corrected`.
+
         Raises:
             RuntimeError: The initial design is not read yet; see `is_ready`.
         """
@@ -207,16 +222,25 @@ class Engine:
             raise RuntimeError(
                 f"a fit needs the {self.n_design} readings of the initial design, got {len(self.told)}"
             )
+        n_told = len(self.told)
+        is_stale = self.is_corrected and n_told not in (0, self._corrected_at)
         if self.plan.assumptions is None:
             judge = self.judge()
             at = judge.n_followed
-            if at != self._fitted_at:
-                told = self.told[:at]
+            if at != self._fitted_at or is_stale:
+                told = self.corrected[:at]
                 points = np.array([reading.u for reading in told])
                 y = self.plan.sign * np.array([reading.y for reading in told])
                 self._model = fitted(self.plan, judge.chains, points, y, self._range()[1])
                 self._algorithm = None
+                self._corrected_at = -1
                 self._fitted_at = at  # last, so that an interrupt leaves nothing half done
+        if is_stale:
+            model = self._model if self.plan.assumptions is None else self._given()
+            assert model is not None
+            self._algorithm = None
+            self._model = corrected(model, self.within)
+            self._corrected_at = n_told
         assert self._model is not None
         return self._model
 
@@ -224,9 +248,36 @@ class Engine:
         """What guarantees rest on; needs what `fit` needs."""
         return self.fit()
 
+    @property
+    def within(self) -> float:
+        """By how much a correction may be wrong, in the unit of the readings: N_SD of its sd."""
+        return N_SD * float(self.judge().offsets()[1].max())
+
+    def offsets(self) -> dict[str | float | None, tuple[float, float]]:
+        """The offset of each block and its standard deviation: heuristic. Empty where there are none.
+
+        Needs a model.
+        """
+        if not self.has_blocks:
+            return {}
+        mean, sd = self.judge().of_blocks()
+        names = dict.fromkeys(reading.block for reading in self.told)
+        pairs = zip((self.plan.sign * mean).tolist(), sd.tolist(), strict=True)
+        return dict(zip(names, pairs, strict=True))
+
+    @property
+    def corrected(self) -> list[Told]:
+        """What was told less what readings share besides f, where they do: what counts."""
+        if not self.is_corrected or not self.told:
+            return self.told
+        offsets = self.plan.sign * self.judge().offsets()[0]
+        return [
+            told._replace(y=told.y - off) for told, off in zip(self.told, offsets.tolist(), strict=True)
+        ]
+
     def algorithm(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
-        model, n_table, plan = self.model(), self.n_table, self.plan
+        model, n_table, plan, counted = self.model(), self.n_table, self.plan, self.corrected
         n_lies = None if plan.lies is None else plan.n_lies(self.n_readings)
         is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
         if is_new or self._n_lies != n_lies:
@@ -239,8 +290,9 @@ class Engine:
             self._algorithm.journal.retracted.update(gone)
             self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:
-                self._algorithm.learn([_in_model(each, model) for each in self.told[: self._fitted_at]])
+                self._algorithm.learn([_in_model(each, model) for each in counted[: self._fitted_at]])
         assert self._algorithm is not None
+        told = {each.t: each for each in counted}
         algorithm, n_left = self._algorithm, len(self._algorithm.readings)
         for trial in self.log.values():  # in their order: who learns what may depend on what is lost
             if trial.is_lost:
@@ -248,7 +300,7 @@ class Engine:
             elif trial.told is not None and n_left:
                 n_left -= 1
             elif trial.told is not None:
-                algorithm.learn(_in_model(trial.told, model))
+                algorithm.learn(_in_model(told[trial.t], model))
         return algorithm
 
     def judge(self) -> Judge:
@@ -269,13 +321,15 @@ class Engine:
             kernel = plan.kernel if assumed is None else assumed.kernel
             noise_std = plan.noise_std if assumed is None else assumed.noise_std
             center = None if isinstance(kernel, Stationary | None) else 0.0
-            self._judge = Judge(Known(kernel, noise_std, center), n_first)
+            known = Known(kernel, noise_std, center)
+            self._judge = Judge(known, n_first, has_drift=plan.drift)
             self._fitted_at = -1
         y = self.plan.sign * np.array([reading.y for reading in told])
         if self.plan.assumptions is None:
             check_sizes(self.plan, location_and_scale(y)[1])
         rounds = np.array([reading.t for reading in told], dtype=np.intp)
-        self._judge.learn(self._seen(np.array([reading.u for reading in told])), y, rounds)
+        blocks = codes([reading.block for reading in told])
+        self._judge.learn(self._seen(np.array([reading.u for reading in told])), y, rounds, blocks)
         return self._judge
 
     def predict(self, U: Floats) -> tuple[Floats, Floats]:
@@ -308,6 +362,11 @@ class Engine:
         return self.x_of(U[best])
 
     # --- inside --------------------------------------------------------------------------------
+
+    def _given(self) -> Model | None:
+        """The model that the user has given; None where it is to be fitted."""
+        assumed = self.plan.assumptions
+        return None if assumed is None else given(assumed, self.plan.sign)
 
     def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
         """The points among them that failed more often than they gave a reading.

@@ -1,7 +1,7 @@
 """The model that guarantees rest on: given by the user, or the wide end of the hypotheses."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,6 +72,26 @@ def fitted(plan: Plan, chains: Hypotheses, points: Floats, y: Floats, side: Floa
         c_max=2.0 * limit,
     )
     return Model(assumptions, Units(plan.sign * found.center, scale, plan.sign, limit))
+
+
+def corrected(model: Model, within: float) -> Model:
+    """The same of readings less an estimate of what they share besides f, right to that (ours).
+
+    The bounds by energy (`left_out`) stay true if noise_std grows by as much. *Proof.* What counts then
+    is f + noise_i + e_i with |e_i| <= c, whatever the e_i depend on. The norm of noise + e over n
+    readings is at most E + c sqrt(n), and E^2 = noise_std^2 g with g >= n (`noise_energy`, where
+    -ln(1 - theta) >= theta), so at most (noise_std + c) sqrt(g). One is at most r_i + c, and r_i >=
+    noise_std for every delta <= 1. QED   Bounds that rest on a martingale do not stay true.
+
+    Args:
+        model: Of readings that share nothing.
+        within: By how much an estimate may be off, in the unit of the readings.
+    """
+    assumed = model.assumptions
+    noise_std = assumed.noise_std + within / model.units.scale
+    return replace(
+        model, assumptions=replace(assumed, noise_std=noise_std, lam=max(assumed.lam, noise_std**2))
+    )
 
 
 def reach(B0: float, noise_std: float) -> float:

@@ -49,6 +49,10 @@ _LIMITS: dict[str, dict[str, Any]] = {
 }
 
 
+LATER: dict[str, Any] = {"drift": False}
+"""Fields of a plan that older files and studies do not have, and what they meant by that."""
+
+
 class Settings(TypedDict, total=False):
     """What `maximize` and the Optuna sampler let the user say; None, or left out, is the default."""
 
@@ -61,6 +65,7 @@ class Settings(TypedDict, total=False):
     delta: float | None
     n_init: int | None
     explore: float | None
+    drift: bool | None
 
 
 _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a number (Algorithm 1), 0 if
@@ -81,7 +86,10 @@ _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a n
             maximises mean + explore * standard deviation over many hypotheses about f and the lies. The
             algorithm that `corruption` names learns the same readings, and its intervals and
             certificates hold for any choice. None: 2 where the model is fitted; where assumptions are
-            given, the algorithm chooses the points itself, as the theorems require."""
+            given, the algorithm chooses the points itself, as the theorems require.
+        drift: Whether the instrument may drift slowly, by the number of the round. What it adds to the
+            readings is estimated, and f is what it reads in its average state. The guarantee then
+            supposes that this estimate is right, and needs lies that are counted (`lies`)."""
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 
@@ -124,6 +132,7 @@ class Plan:
     delta: float | None = None
     n_init: int | None = None
     explore: float | None = EXPLORE
+    drift: bool = False
 
     @classmethod
     def of(cls, n_rounds: int | None, settings: Settings, direction: str = "maximize") -> "Plan":
@@ -134,6 +143,8 @@ class Plan:
         words: dict[str, Any] = {**settings}
         if words.get("explore") is None:
             words["explore"] = EXPLORE if words.get("assumptions") is None else None
+        if words.get("drift") is None:
+            words["drift"] = False
         return cls(n_rounds, direction=direction, **words)
 
     def __post_init__(self) -> None:
@@ -165,6 +176,8 @@ class Plan:
         elif self.corruption is not None:
             hint = f"; {UNKNOWN!r} is allowed too"
             checks.real("corruption", self.corruption, at_least=0.0, hint=hint)
+        if checks.truth("drift", self.drift):
+            self.check_counted("drift=True")
         checks.choice("direction", self.direction, ("maximize", "minimize"))
         for name, limits in _LIMITS.items():
             if getattr(self, name) is not None:
@@ -182,6 +195,15 @@ class Plan:
                 raise ValueError("c_max must be finite where the corruption is unknown, got c_max=inf")
         if self.kernel is not None and not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got kernel={self.kernel!r}")
+
+    def check_counted(self, what: str) -> None:
+        """Refuse what readings share besides f where lies are not counted: no guarantee holds then."""
+        if self.lies is None:
+            raise ValueError(
+                f"{what} needs lies that are counted (lies=3, lies=0.1, or lies=0 for none), since no "
+                "guarantee for a total of lies holds where readings share an offset, got "
+                f"corruption={self.corruption!r}"
+            )
 
     # --- which algorithm follows ---------------------------------------------------------------
 

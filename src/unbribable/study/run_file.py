@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unbribable.files import BINARY, written
-from unbribable.study.plan import Plan
+from unbribable.study.plan import LATER, Plan
 
 FORMAT = 4
 
@@ -191,6 +191,8 @@ def _parsed(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
             )
         stored = {name: run[name] for name in ("format", *_RUN)} | _after(steps)
         domain, plan = stored["domain"], stored["plan"]
+        if isinstance(plan, dict):
+            plan = stored["plan"] = {**LATER, **plan}
         is_whole = isinstance(domain, dict) and isinstance(plan, dict)
         if not is_whole or set(plan) != set(Plan.__dataclass_fields__):
             raise ValueError(f"domain={domain!r} and plan={plan!r}")

@@ -1,5 +1,6 @@
 """One round of a run as the user saw it: what the log of a run consists of."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from unbribable.model.checks import Floats
 
 STORED = (
     "number", "x", "params", "y", "is_given", "error", "retracted", "because_of_value", "is_row",
+    "block",
 )  # fmt: skip
 """What a file keeps of a trial; `number` is the round."""
 
@@ -21,6 +23,7 @@ class Told(NamedTuple):
     u: Floats
     y: float
     is_given: bool
+    block: str | float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,8 @@ class Trial:
     """Whether it came in a table, whose order says nothing of when it was read."""
     u: Floats | None = None
     """The point as the kernel sees it, (d,); None where it is unknown."""
+    block: str | float | None = None
+    """What it was read with and shares an offset with: a day, a batch, an operator; None: not said."""
 
     def __post_init__(self) -> None:
         x = self.x.copy()
@@ -63,7 +68,7 @@ class Trial:
         """Its reading; None if there is none."""
         if self.y is None or self.u is None:
             return None
-        return Told(self.t, self.u, self.y, self.is_given)
+        return Told(self.t, self.u, self.y, self.is_given, self.block)
 
     @property
     def is_lost(self) -> bool:
@@ -75,6 +80,7 @@ class Trial:
         checks.truth("is_given", self.is_given)
         checks.truth("because_of_value", self.because_of_value)
         checks.truth("is_row", self.is_row)
+        checked_block(self.block)
         if self.retracted is not None:
             checks.truth("retracted", self.retracted)
         if not (self.error is None if self.y is not None else isinstance(self.error, str)):
@@ -86,6 +92,19 @@ class Trial:
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
         return {name: plain(getattr(self, name)) for name in STORED}
+
+
+def checked_block(block: Any) -> str | float | None:
+    """A label of a block, as it is kept; None where there is none."""
+    label = block.item() if isinstance(block, np.generic) else block
+    is_number = isinstance(label, int | float) and not isinstance(label, bool)
+    if isinstance(label, str):
+        return checks.text("block", label)
+    if label is None or (is_number and math.isfinite(label)):
+        return label  # type: ignore[no-any-return]
+    raise TypeError(
+        f"block must be a string or a finite number, got block={block!r}; a date is str(date)"
+    )
 
 
 def plain(value: Any) -> Any:

@@ -54,7 +54,19 @@ class Open:
     """Whether a table is among them, the rows of which count only once that round is closed."""
 
 
-Condition = FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open
+@dataclass(frozen=True)
+class Corrected:
+    """What readings share besides f was estimated and taken off them, each time right to an amount."""
+
+    within: float
+    """The amount, in the user's units."""
+    n_blocks: int = 0
+    """Blocks, each with an offset; 0: there are none."""
+    has_drift: bool = False
+    """Whether the instrument may drift."""
+
+
+Condition = FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open | Corrected
 
 
 def settled(conditions: Sequence[Condition]) -> tuple[Condition, ...]:

@@ -16,7 +16,7 @@ from unbribable.hosts.optuna.space import Space, not_single
 from unbribable.hosts.optuna.terms import TRIAL_KEY, Terms, constraints_of, value_of
 from unbribable.model.checks import LARGEST_READING, Floats
 from unbribable.study.engine import Engine
-from unbribable.study.trial import Trial
+from unbribable.study.trial import Trial, checked_block
 
 N_ENGINES = 4
 """Search spaces of one study for which an engine is kept."""
@@ -223,8 +223,20 @@ class History:
         # A retried copy keeps the attributes of the trial that it copies, and is what that was.
         is_ours = TRIAL_KEY in trial.system_attrs and "fixed_params" not in trial.system_attrs
         is_given = not is_ours  # or chosen by another sampler
-        engine.take(engine.trial(trial.number + 1, u, value, is_given=is_given, is_row=is_added(trial)))
+        told = {"is_given": is_given, "is_row": is_added(trial), "block": self._block(trial)}
+        engine.take(engine.trial(trial.number + 1, u, value, **told))
         return True
+
+    def _block(self, trial: FrozenTrial) -> str | float | None:
+        """What a trial was read with; None, and a warning, where that is no label."""
+        name = self.terms.block
+        if name is None:
+            return None
+        try:
+            return checked_block(trial.user_attrs.get(name))
+        except TypeError as error:
+            self._say_once(f"{error}", f" in trial {trial.number}, which counts as one without a block")
+            return None
 
     def _without_value(
         self, engine: Engine, trial: FrozenTrial, u: Floats | None, retracted: bool | None = None
