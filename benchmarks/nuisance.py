@@ -18,10 +18,10 @@ Protocol, written before the first game of the score:
 * The same three arms with 6 of the 60 readings off by half the range, up or down, told (seeds 100 to
   109 alone).
 * Regret: the maximum less f at the recommended point, in % of the range; offsets and drift are zero on
-  average, so f itself is what an answer is about. The claim: the mean over the seeds of a function is at
-  most twice that of `clean`, for `drift told` and for `blocks told`. Besides: how often the printed worst
-  case does not hold f at the recommended point, how often an estimated offset of a reading is off by more
-  than the guarantee supposes, and the width of the worst case, in % of the range.
+  average, so f itself is what an answer is about. The claim: the mean over the seeds of a function is
+  at most twice that of `clean`, for `drift told` and for `blocks told`. Besides: how often the printed
+  worst case does not hold f at the recommended point, how often an estimated offset of a reading is off
+  by more than the guarantee supposes, and the width of the worst case, in % of the range.
 * Other people's optimizers are not played: what they would need is a model of the same kind.
 """
 
@@ -196,8 +196,8 @@ def read(path: Path) -> list[Row]:
 def table(rows: list[Row]) -> str:
     """An arm in each line."""
     lines = [
-        "| lies | function | arm | games | regret, mean | of clean | median | worst case missed | width | "
-        "correction off by more than supposed |",
+        "| lies | function | arm | games | regret, mean | of clean | median | worst case missed "
+        "| width | correction off by more than supposed |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     names = [*dict.fromkeys(row.function for row in rows), "all"]
