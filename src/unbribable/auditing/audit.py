@@ -329,7 +329,7 @@ class Audit:
 
     def to_html(self) -> str:
         """The page, self-contained: figures, style and words in one file that loads nothing."""
-        from unbribable.auditing.page import page
+        from unbribable.say.figures.audit_page import page
 
         return page(self)
 
@@ -340,7 +340,7 @@ class Audit:
             file.write(text)
 
     def _repr_html_(self) -> str:
-        from unbribable.auditing.page import fragment
+        from unbribable.say.figures.audit_page import fragment
 
         return fragment(self)
 

@@ -54,9 +54,9 @@ def _clause(condition: Condition) -> str:
         case FitIsRight():
             return "the fitted model is right" if condition.fitted else "what is assumed is right"
         case Blind():
-            return "who lies does not know the draws"
+            return "whoever lies does not know the draws"
         case NoiseBlind():
-            return "who lies does not choose the rounds by their noise"
+            return "whoever lies does not choose the rounds by their noise"
         case Missing(1):
             return "the one missing reading is not missing because of its value"
         case Missing(n):
