@@ -106,9 +106,9 @@ class Row(Game):
     is_missed: bool = False
     """Whether f is outside the worst case."""
     off: float = 0.0
-    """By how much the worst estimate of an offset is off."""
+    """By how much the estimate of an offset is off, the worst one measured by what is supposed."""
     within: float = 0.0
-    """What the guarantee supposes of that."""
+    """What the guarantee supposes of that one."""
 
 
 @cache
@@ -155,7 +155,8 @@ def play(game: Game) -> Row:
         found = np.array(
             [told.y - each.y for told, each in zip(engine.told, engine.corrected, strict=True)]
         )
-        off, within = float(np.abs(found / scale - shared).max()), engine.within / scale
+        worst = int(np.argmax(np.abs(found / scale - shared) / engine.within))
+        off, within = abs(found / scale - shared)[worst], engine.within[worst] / scale
     return Row(
         **asdict(game),
         regret=100.0 * (high - value) / scale,

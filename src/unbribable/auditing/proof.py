@@ -40,7 +40,9 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         units = replace(units, limit=reach(assumptions.B0, assumptions.noise_std))
         assumptions = replace(assumptions, c_max=2.0 * units.limit)
     n_rounds, last_row = engine.n_complete, engine.last_row
-    told = sorted((each for each in engine.corrected if each.t <= n_rounds), key=lambda each: each.t)
+    every = zip(engine.corrected, engine.noise.tolist(), strict=True)
+    known = sorted([each for each in every if each[0].t <= n_rounds], key=lambda each: each[0].t)
+    told, noise = [each for each, _ in known], np.array([scale for _, scale in known])
     U = np.array([each.u for each in told]).reshape(-1, engine.domain.d)
     points, rows = np.unique(U, axis=0, return_inverse=True)
     y = np.array([units.to_model(each.y) for each in told])
@@ -51,8 +53,9 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         rows.reshape(-1),
         y,
         assumptions,
+        noise_std=assumptions.noise_std * noise,
         number=np.maximum(rounds, last_row),
-        n_told=n_rounds,
+        n_told=n_rounds if taken_off is None else max(n_rounds, len(engine.told)),  # see `room`
         is_selected=is_selected or taken_off is not None,  # that event 1 does not survive either
     )
     missing = (Missing(len(engine.lost)),) if engine.lost and not is_selected else ()

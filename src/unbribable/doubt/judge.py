@@ -66,8 +66,8 @@ class _Look:
     """Likewise."""
     compared: Ints | None
     """Where they stand among all; None: they are all."""
-    n_blocks: int = 1
-    """How many blocks there are."""
+    blocks: Ints | None = None
+    """The block of each reading; None if there are no blocks."""
     shared: Floats | None = None
     """Of all readings, the features of what they share besides f; None if there are none."""
 
@@ -187,10 +187,10 @@ class Judge:
 
     def of_blocks(self) -> tuple[Floats, Floats]:
         """The offset of each block, by its number, and its sd, (m,) each, likewise."""
-        m = self._now.n_blocks
-        if m == 1:
+        blocks = self._now.blocks
+        if blocks is None or not blocks.any():
             return np.zeros(1), np.zeros(1)
-        return self._off(of_blocks(m))
+        return self._off(of_blocks(blocks))
 
     @property
     def n_followed(self) -> int:
@@ -267,8 +267,7 @@ class Judge:
             rng = np.random.default_rng([_KEY, n, 1])
             for _ in range(2):
                 chains.judge(rng)
-        n_blocks = 1 if blocks is None else int(blocks.max()) + 1
-        self._state = _Look(U, y, doubt, data, chains, compared, n_blocks, shared)
+        self._state = _Look(U, y, doubt, data, chains, compared, blocks, shared)
 
     def _data(
         self,

@@ -2,10 +2,9 @@
 
     reading i = f(x_i) + offset of its block + drift(its round) + noise
 
-Both are Gaussian and sums of few features, phi(i) . w with w ~ N(0, 1), in robust units. The offsets
-have mean zero over the blocks, the drift has mean zero over the readings, since neither mean could be
-told from a constant in f. So f is what is read in an average block, at the average of the drift. The
-drift is a line and the first waves of a cosine series, the longer ones the larger.
+Both are Gaussian and sums of few features, phi(i) . w with w ~ N(0, 1), in robust units. Both have mean
+zero over the readings, since that mean could not be told from a constant in f: so f is what an average
+reading is of. The drift is a line and the first waves of a cosine series, the longer ones the larger.
 """
 
 from collections.abc import Hashable, Sequence
@@ -35,9 +34,10 @@ def codes(blocks: Sequence[Hashable | None]) -> Ints | None:
     return np.array([number.setdefault(block, len(number)) for block in blocks], dtype=np.intp)
 
 
-def of_blocks(m: int) -> Floats:
-    """The features of m blocks, (m, m)."""
-    return OFFSET_SD * (np.eye(m) - 1.0 / m)
+def of_blocks(blocks: Ints) -> Floats:
+    """The features of each block, (m, m), given the blocks of all readings, (n,)."""
+    share = np.bincount(blocks) / len(blocks)
+    return OFFSET_SD * (np.eye(len(share)) - share)
 
 
 def features(blocks: Ints | None, rounds: Ints, *, has_drift: bool) -> Floats | None:
@@ -50,7 +50,7 @@ def features(blocks: Ints | None, rounds: Ints, *, has_drift: bool) -> Floats | 
     """
     parts = []
     if blocks is not None and blocks.max() > 0:
-        parts.append(of_blocks(int(blocks.max()) + 1)[blocks])
+        parts.append(of_blocks(blocks)[blocks])
     if has_drift and rounds.max() > rounds.min():
         when = (rounds - rounds.min()) / (rounds.max() - rounds.min())
         waves = [sd * np.cos((k + 1) * np.pi * when) for k, sd in enumerate(WAVE_SD)]

@@ -72,7 +72,8 @@ def _clause(condition: Condition) -> str:
             return "the order of telling does not depend on the values"
         case Corrected(within=within):
             are = "is" if not condition.n_blocks else "are"
-            return f"{_taken_off(condition)} {are} right to {within:.2g} in every reading"
+            what = _taken_off(condition)
+            return f"{what} {are} right to three standard deviations ({within:.2g} at most)"
         case Open():
             return ""
 
@@ -81,9 +82,7 @@ def average(conditions: Sequence[Condition]) -> str:
     """What state values of f are about, where something was taken off the readings; else nothing."""
     for each in conditions:
         if isinstance(each, Corrected):
-            if each.n_blocks:
-                return f"an average block{' and drift' if each.has_drift else ''}"
-            return "the average of the drift"
+            return "an average reading"
     return ""
 
 
@@ -94,8 +93,8 @@ def taken_off(condition: Corrected) -> str:
     return (
         f"{what[0].upper()}{what[1:]} {are} estimated, by a heuristic, and taken off the readings: f is "
         f"what is read for {average([condition])}. The guarantee holds only if that is right to "
-        f"{condition.within:.2g} in every reading, two standard deviations of the least certain one; "
-        "the noise that is assumed has room for as much."
+        f"three standard deviations in every reading, {condition.within:.2g} at most; the noise that is "
+        "assumed has room for as much."
     )
 
 

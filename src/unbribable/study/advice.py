@@ -197,7 +197,7 @@ def corrected(engine: Engine) -> Corrected | None:
     if not engine.is_corrected or not engine.told:
         return None
     n_blocks = len({reading.block for reading in engine.told}) if engine.has_blocks else 0
-    return Corrected(engine.within, n_blocks, engine.plan.drift)
+    return Corrected(float(engine.within.max()), n_blocks, engine.plan.drift)
 
 
 def basis(engine: Engine) -> Basis | None:

@@ -26,7 +26,7 @@ from unbribable.study.trial import Told, Trial
 N_AT_ONCE = 256
 """From this many readings on, those that a model was fitted to are learned in one go."""
 
-N_SD = 2.0
+N_SD = 3.0
 """Standard deviations by which a correction may be wrong where something is guaranteed."""
 
 N_NEAR = 32
@@ -69,6 +69,7 @@ class Engine:
         self._fitted_at = self._corrected_at = -1
         self._n_lies: int | None = None
         self._model = self._given()
+        self._noise: Floats = np.empty(0)
         self._algorithm: Algorithm | None = None
         self._judge: Judge | None = None
 
@@ -239,7 +240,7 @@ class Engine:
             model = self._model if self.plan.assumptions is None else self._given()
             assert model is not None
             self._algorithm = None
-            self._model = corrected(model, self.within)
+            self._model, self._noise = corrected(model, self.within)
             self._corrected_at = n_told
         assert self._model is not None
         return self._model
@@ -249,9 +250,20 @@ class Engine:
         return self.fit()
 
     @property
-    def within(self) -> float:
-        """By how much a correction may be wrong, in the unit of the readings: N_SD of its sd."""
-        return N_SD * float(self.judge().offsets()[1].max())
+    def within(self) -> Floats:
+        """By how much each correction may be wrong, in the user's unit, (n,).
+
+        N_SD of its standard deviation, and none is taken for more certain than the one in the middle.
+        """
+        sd = self.judge().offsets()[1]
+        within: Floats = N_SD * np.maximum(sd, np.median(sd))
+        return within
+
+    @property
+    def noise(self) -> Floats:
+        """The noise of each reading told over the one that is assumed, (n,); needs what `fit` needs."""
+        self.fit()
+        return self._noise if self.is_corrected else np.ones(len(self.told))
 
     def offsets(self) -> dict[str | float | None, tuple[float, float]]:
         """The offset of each block and its standard deviation: heuristic. Empty where there are none.
@@ -277,7 +289,9 @@ class Engine:
 
     def algorithm(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
-        model, n_table, plan, counted = self.model(), self.n_table, self.plan, self.corrected
+        model, n_table, plan = self.model(), self.n_table, self.plan
+        pairs = zip(self.corrected, self.noise.tolist(), strict=True)
+        readings = [_in_model(told, model, noise) for told, noise in pairs]
         n_lies = None if plan.lies is None else plan.n_lies(self.n_readings)
         is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
         if is_new or self._n_lies != n_lies:
@@ -290,9 +304,9 @@ class Engine:
             self._algorithm.journal.retracted.update(gone)
             self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:
-                self._algorithm.learn([_in_model(each, model) for each in counted[: self._fitted_at]])
+                self._algorithm.learn(readings[: self._fitted_at])
         assert self._algorithm is not None
-        told = {each.t: each for each in counted}
+        told = {each.t: each for each in readings}
         algorithm, n_left = self._algorithm, len(self._algorithm.readings)
         for trial in self.log.values():  # in their order: who learns what may depend on what is lost
             if trial.is_lost:
@@ -300,7 +314,7 @@ class Engine:
             elif trial.told is not None and n_left:
                 n_left -= 1
             elif trial.told is not None:
-                algorithm.learn(_in_model(told[trial.t], model))
+                algorithm.learn(told[trial.t])
         return algorithm
 
     def judge(self) -> Judge:
@@ -424,8 +438,8 @@ class Engine:
         return low, np.where(high > low, high - low, 1.0)
 
 
-def _in_model(told: Told, model: Model) -> Reading:
-    """A reading as an algorithm with this model is told it."""
-    y, lam = model.units.to_model(told.y), model.assumptions.lam
+def _in_model(told: Told, model: Model, noise: float) -> Reading:
+    """A reading as an algorithm with this model is told it, with its noise over the assumed one."""
+    y, lam = model.units.to_model(told.y), model.assumptions.lam * noise**2
     chosen_by = "user" if told.is_given else "algorithm"
     return Reading(told.t, told.u, y, None, "", lam, chosen_by=chosen_by)

@@ -88,7 +88,7 @@ _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a n
             certificates hold for any choice. None: 2 where the model is fitted; where assumptions are
             given, the algorithm chooses the points itself, as the theorems require.
         drift: Whether the instrument may drift slowly, by the number of the round. What it adds to the
-            readings is estimated, and f is what it reads in its average state. The guarantee then
+            readings is estimated, and f is what an average reading is of. The guarantee then
             supposes that this estimate is right, and needs lies that are counted (`lies`)."""
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])

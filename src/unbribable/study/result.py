@@ -82,8 +82,8 @@ class Result:
     def offsets(self) -> dict[str | float | None, tuple[float, float]]:
         """Block -> its estimated offset and the standard deviation of that; empty without blocks.
 
-        The offsets have mean zero: f is what an average block reads. Readings that were told without a
-        block are one together, None, where others have one.
+        The offsets have mean zero over the readings: f is what an average reading is of. Readings that
+        were told without a block are one together, None, where others have one.
         """
         current = self.engine.settled()
         return {} if current is None else current.offsets()

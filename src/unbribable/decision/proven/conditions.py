@@ -56,10 +56,10 @@ class Open:
 
 @dataclass(frozen=True)
 class Corrected:
-    """What readings share besides f was estimated and taken off them, each time right to an amount."""
+    """What readings share besides f was estimated, right to three sd, and taken off them."""
 
     within: float
-    """The amount, in the user's units."""
+    """The largest of these amounts, in the user's units."""
     n_blocks: int = 0
     """Blocks, each with an offset; 0: there are none."""
     has_drift: bool = False
