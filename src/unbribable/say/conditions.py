@@ -71,36 +71,29 @@ def _clause(condition: Condition) -> str:
         case InOrder():
             return "the order of telling does not depend on the values"
         case Corrected(within=within):
-            are = "is" if not condition.n_blocks else "are"
-            what = _taken_off(condition)
+            what, are = _taken_off(condition), "are" if condition.n_blocks else "is"
             return f"{what} {are} right to three standard deviations ({within:.2g} at most)"
         case Open():
             return ""
 
 
-def average(conditions: Sequence[Condition]) -> str:
-    """What state values of f are about, where something was taken off the readings; else nothing."""
-    for each in conditions:
-        if isinstance(each, Corrected):
-            return "an average reading"
-    return ""
+def is_corrected(conditions: Sequence[Condition]) -> bool:
+    """Whether something was taken off the readings, so that f is what an average one is of."""
+    return any(isinstance(each, Corrected) for each in conditions)
 
 
 def taken_off(condition: Corrected) -> str:
     """That something was taken off the readings, and what f is then: sentences."""
-    what = _taken_off(condition)
-    are = "was" if not condition.n_blocks else "were"
+    what, were = _taken_off(condition), "were" if condition.n_blocks else "was"
     return (
-        f"{what[0].upper()}{what[1:]} {are} estimated, by a heuristic, and taken off the readings: f is "
-        f"what is read for {average([condition])}. The guarantee holds only if that is right to "
-        f"three standard deviations in every reading, {condition.within:.2g} at most; the noise that is "
-        "assumed has room for as much."
+        f"{what[0].upper()}{what[1:]} {were} estimated, by a heuristic, and taken off the readings: "
+        "f is what an average reading is of. The guarantee holds only if that is right to three standard "
+        f"deviations in every reading, {condition.within:.2g} at most; the noise that is assumed has "
+        "room for as much."
     )
 
 
 def _taken_off(condition: Corrected) -> str:
     """What was taken off the readings."""
-    n = condition.n_blocks
-    offsets = "" if not n else "the offset of the one block" if n == 1 else f"the offsets of {n} blocks"
-    drift = "the drift" if condition.has_drift else ""
-    return " and ".join(filter(None, [offsets, drift]))
+    offsets = f"the offsets of {condition.n_blocks} blocks" if condition.n_blocks else ""
+    return " and ".join(filter(None, [offsets, "the drift" if condition.has_drift else ""]))

@@ -5,7 +5,7 @@ from typing import Any
 from unbribable.decision.proven.conditions import Condition, Corrected, FitIsRight, NoReading
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
-from unbribable.say.conditions import average, supposition
+from unbribable.say.conditions import is_corrected, supposition
 from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.guarantee import reason, supposed, whole, why_void
 from unbribable.say.remarks import caution, in_short
@@ -32,8 +32,8 @@ def lines(
         which = f"{n} that look{'s' * (best.n_honest == 1)} honest"
         which = "all readings" if best.n_honest is None else which
         expected = plus_minus(best.estimate, best.estimate_sd)
-        state = average(best.promise.conditions)
-        basis = f"an estimate from {which}{f', for {state}' if state else ''}"
+        less = ", less their offsets" if is_corrected(best.promise.conditions) else ""
+        basis = f"an estimate from {which}{less}"
         found += wrapped(f"expected value: {expected} ({basis})", 2, 1)
     for text, most in [
         (" ".join(caution(each) for each in best.cautions), 2),

@@ -194,10 +194,11 @@ def supposed(engine: Engine) -> tuple[Condition, ...]:
 
 def corrected(engine: Engine) -> Corrected | None:
     """What was taken off the readings of an engine with a model; None where nothing was."""
-    if not engine.is_corrected or not engine.told:
+    if not engine.is_corrected or not engine.told or not engine.within.any():
         return None
-    n_blocks = len({reading.block for reading in engine.told}) if engine.has_blocks else 0
-    return Corrected(float(engine.within.max()), n_blocks, engine.plan.drift)
+    n_blocks = len({reading.block for reading in engine.told})
+    within = float(engine.within.max())
+    return Corrected(within, n_blocks if n_blocks > 1 else 0, engine.plan.drift)
 
 
 def basis(engine: Engine) -> Basis | None:

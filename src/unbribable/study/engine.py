@@ -157,7 +157,7 @@ class Engine:
     @property
     def is_corrected(self) -> bool:
         """Whether readings share something besides f, which is estimated and taken off them."""
-        return self.plan.drift or self.has_blocks
+        return self.plan.drift or len({reading.block for reading in self.told}) > 1
 
     @property
     def lost(self) -> dict[int, bool]:

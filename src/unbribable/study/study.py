@@ -259,7 +259,7 @@ class Study:
             rows.append([trial.t, *params, reading, *doubt, trial.error])
         columns = ["round", *names, "y", "expected", "probability", "is_flagged", "error"]
         frame = pandas.DataFrame(rows, columns=columns)
-        if self.engine.is_corrected:
+        if self.engine.is_corrected or self.engine.has_blocks:
             with self._log.looking() as engine:
                 current = engine.settled()
                 counted = {} if current is None else {each.t: each.y for each in current.corrected}
