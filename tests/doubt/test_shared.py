@@ -103,7 +103,7 @@ def test_a_further_reading_is_compared_with_what_its_block_would_read(k: int) ->
     found, X = chains(), np.random.default_rng(1).random((3, D))
     assert found.data.shared is not None
     phi = found.data.shared[[1, 6, 12]]
-    _, mean, var = found.further(X, np.zeros(3), np.zeros(3), phi)
+    _, mean, var = found.further(X, np.zeros(3), np.zeros(3), shared=phi)
     dense = Dense(found, k)
     mean_, var_ = dense.at(X, phi)
     np.testing.assert_allclose(mean[k], mean_, atol=2e-3)
@@ -134,7 +134,7 @@ def test_in_how_many_steps_they_are_told_makes_no_difference() -> None:
     for stops in ((N,), (6, 9, N)):
         judge = Judge(Known(), 6, has_drift=True)
         for n in stops:
-            judge.learn(U[:n], y[:n], ROUNDS[:n], BLOCKS[:n])
+            judge.learn(U[:n], y[:n], ROUNDS[:n], blocks=BLOCKS[:n])
         said.append([*judge.predict(U[:3]), *judge.offsets(), *judge.of_blocks()])
     for one, other in zip(*said, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -148,7 +148,7 @@ def test_beyond_the_readings_that_are_compared_with_each_other_each_still_has_it
     off = np.array([-1.0, 0.0, 1.0])[blocks]
     y = np.sin(5.0 * U[:, 0]) + off + 0.05 * rng.standard_normal(n)
     judge = Judge(Known(noise_std=0.05), n)
-    judge.learn(U, y, np.arange(1, n + 1), blocks)
+    judge.learn(U, y, np.arange(1, n + 1), blocks=blocks)
     assert np.abs(judge.offsets()[0] - off).max() < 0.1
     assert not judge.verdict().is_flagged.any()
     np.testing.assert_allclose(judge.of_blocks()[0], [-1.0, 0.0, 1.0], atol=0.1)

@@ -209,6 +209,31 @@ def test_the_noise_that_is_assumed_has_that_room() -> None:
     assert learned == [model.units.to_model(each.y) for each in engine.corrected]
 
 
+def test_a_reading_that_is_precise_by_itself_has_room_for_its_correction_all_the_same() -> None:
+    study = ub.Study([(0.0, 1.0)], seed=1)
+    for t in range(1, 11):
+        x = [(0.37 * t) % 1.0]
+        study.tell(x, f(x) + OFF[day(t)], block=day(t), sem=1e-6 if t == 3 else None)
+    engine = study.engine
+    noise = engine.noise * engine.model().assumptions.noise_std * engine.model().units.scale
+    assert np.all(noise > engine.within)
+    assert noise.argmin() == 2
+
+
+def test_replicates_share_the_block_and_a_false_reading_has_no_part_in_it() -> None:
+    study = ub.Study([(0.0, 1.0)], seed=1, reading_range=(-3.0, 3.0))
+    for t in range(1, 11):
+        x = [(0.37 * t) % 1.0]
+        y = f(x) + OFF[day(t)]
+        study.tell(x, [y, 99.0] if t == 4 else y, block=day(t))
+    assert [each.block for each in study.trials[3:5]] == ["Monday", "Monday"]
+    assert abs(study.offsets()["Tuesday"][0] - study.offsets()["Monday"][0] - 1.0) < 0.2
+    assert [each.t for each in study.suspects(flagged_only=True)] == [5]
+    pytest.importorskip("clarabel")
+    assert prove(study.engine, [5]).total >= 96.0
+    assert study.recommend().lower is not None
+
+
 def test_with_assumptions_given_nothing_is_certain_of_a_reading() -> None:
     """The bounds that would call it that rest on a noise which the correction has not."""
     said = []

@@ -66,6 +66,8 @@ class _Look:
     """Likewise."""
     compared: Ints | None
     """Where they stand among all; None: they are all."""
+    sem: Floats | None = None
+    """What is known of the noise of each."""
     blocks: Ints | None = None
     """The block of each reading; None if there are no blocks."""
     shared: Floats | None = None
@@ -115,13 +117,22 @@ class Judge:
         self._heard: Ints | None = None  # those that they are about, if not all
         self._state: _Look | None = None
 
-    def learn(self, U: Floats, y: Floats, rounds: Ints, blocks: Ints | None = None) -> None:
+    def learn(
+        self,
+        U: Floats,
+        y: Floats,
+        rounds: Ints,
+        sem: Floats | None = None,
+        blocks: Ints | None = None,
+    ) -> None:
         """Judge these readings: the ones told before, and further ones after them.
 
         Args:
             U: Points in the unit cube, (n, d), n >= n_first.
             y: Their readings, (n,).
             rounds: The round of each, (n,).
+            sem: The standard deviation of the noise of each, (n,): NaN where it is like that of the
+                others. None: for all.
             blocks: The block of each, numbered by its first reading, (n,); None if there are no blocks.
         """
         if self._state is not None and len(self._state.y) == len(y):
@@ -129,8 +140,9 @@ class Judge:
         stop = last_stop(len(y), self.n_first)
         start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
         for n in range(max(start, self._n + 1), stop + 1):
-            self._follow(U[:n], y[:n], rounds[:n], None if blocks is None else blocks[:n])
-        self._look(U, y, rounds, blocks)
+            own = None if sem is None else sem[:n]
+            self._follow(U[:n], y[:n], rounds[:n], own, None if blocks is None else blocks[:n])
+        self._look(U, y, rounds, sem, blocks)
 
     # --- what is thought ---------------------------------------------------------------------------
 
@@ -141,11 +153,10 @@ class Judge:
         mean, sd = mixed(*chains.predicted())
         chance: Floats = chains.chance.mean(axis=0)
         if now.compared is not None:
+            sem = None if now.sem is None else now.sem[others]
+            shared = None if now.shared is None else now.shared[others]
             chances, means, vars_ = chains.further(
-                now.U[others],
-                now.y[others],
-                now.doubt[others],
-                None if now.shared is None else now.shared[others],
+                now.U[others], now.y[others], now.doubt[others], sem, shared
             )
             mean_, sd_ = mixed(means, vars_)
             order = np.argsort(np.concatenate([now.compared, others]), kind="stable")
@@ -229,13 +240,15 @@ class Judge:
 
     # --- how it comes about ------------------------------------------------------------------------
 
-    def _follow(self, U: Floats, y: Floats, rounds: Ints, blocks: Ints | None) -> None:
+    def _follow(
+        self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None, blocks: Ints | None
+    ) -> None:
         """Let the chains come to the state that they have after the last of these readings."""
         n = len(y)
         rng = np.random.default_rng([_KEY, n])
         heard = evenly(n, N_HEARD) if n > N_HEARD else None
         shared = features(blocks, rounds, has_drift=self._has_drift)
-        data = self._data(U, y, rounds, equal_doubt(U, y), heard, shared)
+        data = self._data(U, y, rounds, equal_doubt(U, y), sem, shared, heard)
         if self._chains is None or n > N_EACH or n == self.n_first:
             chains = Hypotheses.drawn(data, rng)
             for k in range(N_START):
@@ -248,7 +261,7 @@ class Judge:
                 chains.sweep(rng)
         self._chains, self._heard, self._n = chains, heard, n  # last: an interrupt leaves all as it was
 
-    def _look(self, U: Floats, y: Floats, rounds: Ints, blocks: Ints | None) -> None:
+    def _look(self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None, blocks: Ints | None) -> None:
         """Have every reading judged by what the chains say now."""
         chains, n, doubt, compared = self._chains, len(y), equal_doubt(U, y), None
         assert chains is not None
@@ -260,14 +273,14 @@ class Judge:
                 heard = np.arange(data.n) if heard is None else heard
                 compared = np.union1d(evenly(n, N_COMPARED - len(heard)), heard)
                 heard = np.searchsorted(compared, heard)
-            data = self._data(U, y, rounds, doubt, compared, shared)
+            data = self._data(U, y, rounds, doubt, sem, shared, compared)
             if n > N_WHOLE:
                 chains = chains.thinned(len(chains.theta) // 4)
             chains = chains.continued(data, heard)
             rng = np.random.default_rng([_KEY, n, 1])
             for _ in range(2):
                 chains.judge(rng)
-        self._state = _Look(U, y, doubt, data, chains, compared, blocks, shared)
+        self._state = _Look(U, y, doubt, data, chains, compared, sem, blocks, shared)
 
     def _data(
         self,
@@ -275,13 +288,15 @@ class Judge:
         y: Floats,
         rounds: Ints,
         doubt: Floats,
-        kept: Ints | None,
+        sem: Floats | None,
         shared: Floats | None,
+        kept: Ints | None,
     ) -> Data:
         if kept is not None:
             U, y, rounds, doubt = U[kept], y[kept], rounds[kept], doubt[kept]
+            sem = None if sem is None else sem[kept]
             shared = None if shared is None else shared[kept]
-        return Data(U, y, rounds, doubt, self._known, shared=shared)
+        return Data(U, y, rounds, doubt, self._known, sem, shared)
 
 
 def last_stop(n: int, first: int) -> int:

@@ -9,9 +9,11 @@ from unbribable.decision.proven.conditions import (
     Corrected,
     FitIsRight,
     InOrder,
+    InRange,
     Missing,
     NoiseBlind,
     Open,
+    OwnNoise,
 )
 
 
@@ -70,6 +72,11 @@ def _clause(condition: Condition) -> str:
             )
         case InOrder():
             return "the order of telling does not depend on the values"
+        case InRange(low, high):
+            return f"f and honest readings lie within [{low:.6g}, {high:.6g}]"
+        case OwnNoise(n):
+            which = "1 reading" if n == 1 else f"{n} readings"
+            return f"the noise of {which} is the sem told with {'it' if n == 1 else 'each'}"
         case Corrected(within=within):
             what, are = _taken_off(condition), "are" if condition.n_blocks else "is"
             return f"{what} {are} right to three standard deviations ({within:.2g} at most)"
@@ -87,9 +94,9 @@ def taken_off(condition: Corrected) -> str:
     what, were = _taken_off(condition), "were" if condition.n_blocks else "was"
     return (
         f"{what[0].upper()}{what[1:]} {were} estimated, by a heuristic, and taken off the readings: "
-        "f is what an average reading is of. The guarantee holds only if that is right to three standard "
-        f"deviations in every reading, {condition.within:.2g} at most; the noise that is assumed has "
-        "room for as much."
+        "f is what an average reading is of. The guarantee holds only if that is right to three "
+        f"standard deviations in every reading, {condition.within:.2g} at most; the noise that is "
+        "assumed has room for as much."
     )
 
 

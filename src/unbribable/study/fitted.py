@@ -10,6 +10,7 @@ from unbribable.doubt.hypotheses import Hypotheses
 from unbribable.doubt.wide_end import wide_end
 from unbribable.model.checks import Floats
 from unbribable.study.plan import DELTA, Plan
+from unbribable.study.trial import Told
 from unbribable.theory.assumptions import Assumptions
 
 LAM = 0.01
@@ -60,6 +61,9 @@ def fitted(plan: Plan, chains: Hypotheses, points: Floats, y: Floats, side: Floa
     ratio = found.scale / scale
     noise_std = ratio * found.noise_std if plan.noise_std is None else plan.noise_std / scale
     B0 = max(ratio * found.B0, 1.2 * confirmed(points, (y - found.center) / scale))
+    if plan.reading_range is not None:  # f has a value there
+        low, high = sorted(plan.sign * end for end in plan.reading_range)
+        B0 = max(B0, (low - found.center) / scale, (found.center - high) / scale)
     B = max(B0, ratio * found.B)
     if plan.B is not None:
         B = B0 = plan.B / scale
@@ -106,21 +110,33 @@ def room(noise_std: float, own: Floats, within: Floats) -> tuple[float, Floats]:
     return max(noise_std, least) / (1.0 - r), np.maximum(own / (1.0 - r), own + within)
 
 
-def corrected(model: Model, within: Floats) -> tuple[Model, Floats]:
+def own_noise(told: Told, model: Model) -> float:
+    """The noise of a reading over the one that is assumed.
+
+    One whose noise is known to be less counts as at most a thousand times as precise as the others:
+    valid, since sub-Gaussian noise is so with any larger scale.
+    """
+    if told.sem is None:
+        return 1.0
+    ratio = told.sem / model.units.scale / max(model.assumptions.noise_std, 1e-300)
+    return min(max(ratio, 1e-3), 1e100)
+
+
+def corrected(model: Model, within: Floats, own: Floats) -> tuple[Model, Floats]:
     """The model of readings less an estimate of what they share besides f, and the scale of each.
 
     Args:
         model: Of readings that share nothing.
         within: By how much each estimate may be off, in the unit of the readings, (n,).
+        own: The noise of each reading over the one it assumes, (n,).
 
     Returns:
-        The model, and the noise of each reading over the one it assumes, (n,).
+        The model, and the noise of each corrected reading over the one that this assumes, (n,).
     """
     assumed = model.assumptions
     if not within.any():
-        return model, np.ones(len(within))
-    own = np.full(len(within), assumed.noise_std)
-    noise_std, stds = room(assumed.noise_std, own, within / model.units.scale)
+        return model, own
+    noise_std, stds = room(assumed.noise_std, assumed.noise_std * own, within / model.units.scale)
     assumed = replace(assumed, noise_std=noise_std, lam=max(assumed.lam, noise_std**2))
     return replace(model, assumptions=assumed), stds / noise_std
 

@@ -26,7 +26,7 @@ def suspects(
     algorithm: Algorithm,
     units: Units,
     *,
-    is_fitted: bool = False,
+    has_proof: bool = True,
     corrected: Sequence[Reading | Told] | None = None,
 ) -> tuple[Suspect, ...]:
     """Every reading, the most suspicious first. Looks only: nothing is dropped or changed.
@@ -43,7 +43,8 @@ def suspects(
         verdict: On them, in the user's units but for the sign.
         algorithm: That learned them.
         units: From its units to the user's.
-        is_fitted: Whether what the algorithm assumes was fitted to these readings.
+        has_proof: Whether the bounds of the algorithm prove anything: what it assumes was not fitted to
+            these readings, nor contradicted by others.
         corrected: The readings less what they share besides f, as the algorithm learned them, where that
             is estimated. Then its bounds prove nothing.
 
@@ -55,7 +56,7 @@ def suspects(
     rounds = np.array([reading.t for reading in told], dtype=np.intp)
     x = algorithm.candidates.x_of(np.array([reading.u for reading in told]))
     learned = {reading.t: reading for reading in algorithm.readings}
-    proven = {} if is_fitted or corrected is not None else certain(algorithm)
+    proven = certain(algorithm) if has_proof and corrected is None else {}
     likely = robust_labels(algorithm) if corrected is None else ()
     counted = told if corrected is None else corrected
     n_lost = len(algorithm.journal.lost)
@@ -98,6 +99,33 @@ def suspects(
             )
         )
     return tuple(in_order(found))
+
+
+def impossible(
+    reading: Told, x: Floats, expected: float, sd: float, limits: tuple[float, float]
+) -> Suspect:
+    """A reading that is outside the limits of all honest ones, as the user states: a lie for certain.
+
+    Args:
+        reading: In the user's units.
+        x: Its point in the user's units, (d,).
+        expected: What the readings that may be honest predict; NaN where there is none.
+        sd: The standard deviation of the reading around that, likewise.
+        limits: The lowest and the highest honest reading.
+    """
+    low, high = limits
+    off = reading.y - min(max(reading.y, low), high)
+    return Suspect(
+        t=reading.t,
+        x=x,
+        y=reading.y,
+        probability=1.0,
+        expected=expected,
+        expected_sd=sd,
+        is_flagged=True,
+        is_certain=True,
+        reasons=(Reason(Kind.IMPOSSIBLE, off=off, low=low, high=high),),
+    )
 
 
 def in_a_row(rounds: Ints, side: Floats) -> tuple[Ints, ...]:
