@@ -11,6 +11,7 @@ from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.conditions import (
     Condition,
+    Corrected,
     Crossed,
     Exceeded,
     FitIsRight,
@@ -145,7 +146,8 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     """A recommendation with the value to expect at its point u, (d,), and whether to rely on it."""
     (mean,), (sd,) = engine.predict(u[None])
     is_flagged = engine.judge().verdict().is_flagged
-    honest = [reading.y for reading, is_lie in zip(engine.told, is_flagged, strict=True) if not is_lie]
+    pairs = zip(engine.corrected, is_flagged, strict=True)
+    honest = [reading.y for reading, is_lie in pairs if not is_lie]
     spread = max(honest) - min(honest) if honest else 0.0
     lower, upper = best.interval
     value, value_sd = float(mean), float(sd)
@@ -240,22 +242,34 @@ def exceeded(engine: Engine) -> Exceeded | None:
 
 
 def supposed(engine: Engine) -> tuple[Condition, ...]:
-    """That the fit is right, where anything was fitted, and what the user states of the readings."""
-    fit, stated = fit_of(engine), engine.plan.reading_range
-    fits = [fit] if fit is not None and fit.fitted else []
+    """That the fit is right, what the user states of the readings, and what was taken off them."""
+    fit, stated, taken_off = fit_of(engine), engine.plan.reading_range, corrected(engine)
+    held: list[Condition] = [fit] if fit is not None and fit.fitted else []
+    held += [] if stated is None else [InRange(*stated)]
     n_own = sum(reading.sem is not None for reading in engine.told)
-    own = [OwnNoise(n_own)] if n_own else []
-    return (*fits, *([] if stated is None else [InRange(*stated)]), *own)
+    held += [OwnNoise(n_own)] if n_own else []
+    return (*held, *(() if taken_off is None else (taken_off,)))
+
+
+def corrected(engine: Engine) -> Corrected | None:
+    """What was taken off the readings of an engine with a model; None where nothing was."""
+    if not engine.is_corrected or not engine.told or not engine.within.any():
+        return None
+    n_blocks = len({reading.block for reading in engine.told})
+    within = float(engine.within.max())
+    return Corrected(within, n_blocks if n_blocks > 1 else 0, engine.plan.drift)
 
 
 def basis(engine: Engine) -> Basis | None:
     """What guarantees rest on; None where there is no reading to fit it to."""
-    if engine.plan.assumptions is not None:
+    current, is_given = engine.settled(), engine.plan.assumptions is not None
+    taken_off = None if current is None else corrected(current)
+    if engine.plan.assumptions is not None and taken_off is None:
         return Basis(engine.plan.assumptions)
-    current = engine.settled()
     if current is None:
         return None
-    return Basis(current.fit().assumptions, current.model().units, fit_of(engine))
+    units = None if is_given else current.model().units
+    return Basis(current.fit().assumptions, units, fit_of(engine), taken_off)
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -274,6 +288,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
                 current.algorithm(),
                 current.model().units,
                 has_proof=not plan.fitted and not is_overdrawn,
+                corrected=current.corrected if engine.is_corrected else None,
             )
             found = tuple(in_order((*found, *doubted))) if found else doubted
         engine.scored = (state, found)
@@ -313,14 +328,17 @@ def price(
     if current is None or best is None:
         raise RuntimeError("a price needs a reading, there is none; tell one")
     flagged = {suspect.t for suspect in doubt(engine, flagged_only=True)}
-    values = [reading.y for reading in engine.told if reading.t not in flagged]
+    values = [reading.y for reading in current.corrected if reading.t not in flagged]
     units, spread = current.model().units, max(values) - min(values) if values else 0.0
-    return algorithm_price(
+    found = algorithm_price(
         current.algorithm(),
         eps,
         best.x,
         units,
         spread=spread,
-        supposed=supposed(engine),
+        supposed=supposed(current),
         lies=best.lies if engine.plan.lies is not None else None,
     )
+    if not engine.is_corrected:
+        return found
+    return replace(found, value=None, without_cap=None, least_eps=None)  # what a total rests on is void

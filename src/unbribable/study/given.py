@@ -29,18 +29,22 @@ def several(y: Any) -> list[Any]:
     return [y]
 
 
-def pairs(initial: Any) -> list[tuple[Any, Any]]:
-    """Points and their readings, neither of them looked at."""
+def rows(initial: Any) -> list[tuple[Any, Any, Any]]:
+    """Points, their readings and their blocks, none of them looked at; None where there is no block."""
     if not isinstance(initial, Iterable):
         raise TypeError(f"initial must be a list of pairs (point, reading), got initial={initial!r}")
     found = []
     for k, pair in enumerate(initial):
         try:
-            x, y = pair
+            x, y, *block = pair
+            (label,) = block or [None]
         except (TypeError, ValueError):
             name = f"initial[{k}]"
-            raise ValueError(f"{name} must be a pair (point, reading), got {name}={pair!r}") from None
-        found.append((x, y))
+            raise ValueError(
+                f"{name} must be a pair (point, reading), or (point, reading, block), got "
+                f"{name}={pair!r}"
+            ) from None
+        found.append((x, y, label))
     return found
 
 

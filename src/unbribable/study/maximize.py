@@ -36,7 +36,8 @@ def maximize(
     *,
     direction: str = "maximize",
     seed: Any = None,
-    initial: Iterable[tuple[Any, float]] = (),
+    initial: Iterable[tuple[Any, float] | tuple[Any, float, Any]] = (),
+    block: Callable[[int], Any] | None = None,
     callbacks: Iterable[Callback] = (),
     on_error: str = "record",
     timeout: float | None = None,
@@ -59,8 +60,12 @@ def maximize(
         {settings}
         direction: "maximize" or "minimize".
         seed: Of the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
-            A run that is resumed from a file has them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading), or (point, reading, block): a table,
+            whose order does not count. A run that is resumed from a file has them already, and refuses
+            others.
+        block: What round t is read with, as block(t), a string or a number: a day, a batch, an operator.
+            Readings of one block share an offset, which is estimated (`Result.offsets`) and never
+            optimized. Called right before f; initial readings are the first rounds, and have theirs.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
@@ -91,12 +96,17 @@ def maximize(
     checks.choice("on_error", on_error, ("record", "raise"))
     checks.integer("n_rounds", n_rounds, at_least=1)
     checks.integer("n_jobs", n_jobs, at_least=1)
+    if block is not None and not callable(block):
+        raise TypeError(
+            f"block must be a function of the round, got block={block!r}; of a list of labels it is "
+            "lambda t: labels[t - 1]"
+        )
     if timeout is not None:
         checks.real("timeout", timeout, above=0.0)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
     with Study(domain, n_rounds=n_rounds, **words, **settings) as study:
-        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout)
+        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, block)
         with reporter(n_rounds, progress) as report:
 
             def hear(trial: Trial) -> None:
@@ -132,6 +142,8 @@ class _Answer(NamedTuple):
     """Why not."""
     is_too_large: bool = False
     """Whether that is because of its value, which was infinite, or too large to be learned."""
+    block: Any = None
+    """What it was read with."""
 
 
 class _Run:
@@ -144,7 +156,9 @@ class _Run:
         n_rounds: int,
         on_error: str,
         timeout: float | None,
+        block: Callable[[int], Any] | None = None,
     ) -> None:
+        self._block = block
         self._study = study
         self._f = f
         self._n_rounds = n_rounds
@@ -196,7 +210,7 @@ class _Run:
         return left[0] if left else self._study.ask()
 
     def _read(self, query: Query) -> "_Answer":
-        value = None
+        value, block = None, None if self._block is None else self._study._block(self._block(query.t))
         try:
             value = self._f(self._study.space.shown(query.x))
             plan = self._study.engine.plan
@@ -204,13 +218,14 @@ class _Run:
                 readings = [reading_or_none(each, plan) for each in several(value)]
                 if all(each is None for each in readings):
                     raise ValueError(f"y must hold a reading, got none in y={value!r}")
-                return _Answer(readings)
-            return _Answer(plan.reading("y", value))
+                return _Answer(readings, block=block)
+            return _Answer(plan.reading("y", value), block=block)
         except Exception as raised:
             if self._on_error == "raise":
                 raise
             values = value if isinstance(value, list | tuple) else [value]
-            return _Answer(None, raised, any(checks.is_too_large(each) for each in values))
+            is_too_large = any(checks.is_too_large(each) for each in values)
+            return _Answer(None, raised, is_too_large, block)
 
     def _tell(self, query: Query, answer: "_Answer") -> Trial:
         failure = answer.failure
@@ -224,7 +239,7 @@ class _Run:
                     stacklevel=level_of_user(),
                 )
             self._failures.append(type(failure))
-        t = self._study.tell(query, answer.y, error=reason)
+        t = self._study.tell(query, answer.y, block=answer.block, error=reason)
         if answer.is_too_large:
             self._study._log.take([replace(self._study.trials[-1], because_of_value=True)])
         return next(trial for trial in reversed(self._study.trials) if trial.t == t)

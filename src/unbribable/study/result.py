@@ -79,6 +79,16 @@ class Result:
         )
 
     @property
+    def offsets(self) -> dict[str | float | None, tuple[float, float]]:
+        """Block -> its estimated offset and the standard deviation of that; empty without blocks.
+
+        The offsets have mean zero over the readings: f is what an average reading is of. Readings that
+        were told without a block are one together, None, where others have one.
+        """
+        current = self.engine.settled()
+        return {} if current is None else current.offsets()
+
+    @property
     def x(self) -> Any:
         """The point to use, as f takes it."""
         return None if self.recommendation is None else self.space.shown(self.recommendation.x)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from unbribable.decision.proven.conditions import FitIsRight
+from unbribable.decision.proven.conditions import Corrected, FitIsRight
 from unbribable.decision.units import Units
 from unbribable.theory.assumptions import Assumptions
 
@@ -16,3 +16,5 @@ class Basis:
     """Those of the model, where they are not the user's."""
     fit: FitIsRight | None = None
     """What was fitted, and what was given; None where all was given whole."""
+    corrected: Corrected | None = None
+    """What was taken off the readings; None where nothing was."""
