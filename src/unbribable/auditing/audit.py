@@ -46,6 +46,7 @@ def audit(
     target: str | None = None,
     direction: str | None = None,
     ignore: Iterable[str] = (),
+    block: str | None = None,
     **settings: Unpack[Settings],
 ) -> "Audit":
     """Look over past readings some of which may be lies. Nothing is measured, changed or deleted.
@@ -63,7 +64,9 @@ def audit(
         {settings}
         direction: "maximize", the default, or "minimize".
         ignore: Columns that are not parameters, for example other results.
-
+        block: The column that says what a row was read with, and is no parameter: a day, a batch, an
+            operator. Rows with the same share an offset, which is estimated (`audit.result.offsets`). Of
+            an Optuna study, the user attribute of its trials.
 
     Returns:
         The audit: `print(audit)` for the summary, `audit.save_html("audit.html")` for the page.
@@ -75,7 +78,7 @@ def audit(
     result = points.result() if callable(getattr(points, "result", None)) else points
     if isinstance(result, Result):
         given = {"y": y, "space": space, "target": target, "direction": direction}
-        given |= {"ignore": tuple(ignore) or None, **settings}
+        given |= {"ignore": tuple(ignore) or None, "block": block, **settings}
         extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise ValueError(f"a finished run says everything itself, got {', '.join(extra)} besides")
@@ -83,16 +86,18 @@ def audit(
     plan = Plan.of(None, settings)
     if is_optuna_study(points):
         takes_infinite = plan.reading_range is not None
-        table, told, is_selected = read_optuna(points, takes_infinite=takes_infinite)
+        table, told, is_selected = read_optuna(points, block, takes_infinite=takes_infinite)
         direction = told if direction is None else direction
     else:
         is_selected = False
-        table = read_table(points, y, space, target=target, ignore=ignore, check=plan.reading)
+        words: Any = {"target": target, "ignore": ignore, "block": block, "check": plan.reading}
+        table = read_table(points, y, space, **words)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
     check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are learned
     study = Study(table.space, direction=direction or "maximize", **settings)
-    study._log.take(study._rows(zip(table.points, table.y, strict=True), is_selected=is_selected))
+    rows_told = zip(table.points, table.y, table.blocks, strict=True)
+    study._log.take(study._rows(rows_told, is_selected=is_selected))
     result = study.result()
     name = str(points) if isinstance(points, str | os.PathLike) else ""
     return Audit(result, table, name)

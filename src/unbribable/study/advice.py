@@ -12,6 +12,7 @@ from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.conditions import (
     Condition,
+    Corrected,
     Crossed,
     Exceeded,
     FitIsRight,
@@ -24,7 +25,7 @@ from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
 from unbribable.decision.proven.price import Price
 from unbribable.decision.proven.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, certified, left_out
+from unbribable.decision.recommend import Recommendation, left_out
 from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
 from unbribable.doubt.suspect import Suspect, in_order
 from unbribable.model.checks import Floats
@@ -63,7 +64,7 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         x = current.incumbent(among)
         if x is None:
             return None
-    best = certified(algorithm, units=units, x=x, stated=current.stated())
+    best = algorithm.recommend(units=units, x=x, stated=current.stated())
     if engine.plan.lies is not None and algorithm.journal.selection is None:
         best = counted(best, current)
     best = within(best, engine)
@@ -91,7 +92,8 @@ def _point(engine: Engine, among: Sequence[Floats] | None) -> Floats | None:
     """The point that `advise` names; None if there is no reading of those in `among`."""
     if _is_heuristic(engine, among):
         return engine.incumbent(among)
-    return certified(engine.algorithm(), units=engine.model().units).x
+    model, stated = engine.model(), engine.stated()
+    return engine.algorithm().recommend(units=model.units, stated=stated).x
 
 
 def left_to_gain(engine: Engine, among: Sequence[Floats] | None = None) -> LeftToGain:
@@ -127,7 +129,7 @@ def left_to_expect(
     values = engine.plan.sign * means
     expected = float(np.max(values + N_SD * sds) - values[0])
     is_flagged = engine.judge().verdict().is_flagged
-    honest = [reading for reading, is_lie in zip(told, is_flagged, strict=True) if not is_lie]
+    honest = [each for each, is_lie in zip(engine.corrected, is_flagged, strict=True) if not is_lie]
     if not is_among(np.array([reading.u for reading in honest]).reshape(-1, len(u)), [u]).any():
         return expected, NotYet.FALSE
     if _alone(engine, u, _spread([reading.y for reading in honest])) is not None:
@@ -205,7 +207,8 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     """A recommendation with the value to expect at its point u, (d,), and whether to rely on it."""
     (mean,), (sd,) = engine.predict(u[None])
     is_flagged = engine.judge().verdict().is_flagged
-    honest = [reading.y for reading, is_lie in zip(engine.told, is_flagged, strict=True) if not is_lie]
+    pairs = zip(engine.corrected, is_flagged, strict=True)
+    honest = [reading.y for reading, is_lie in pairs if not is_lie]
     spread = _spread(honest)
     lower, upper = best.interval
     value, value_sd = float(mean), float(sd)
@@ -304,22 +307,34 @@ def exceeded(engine: Engine) -> Exceeded | None:
 
 
 def supposed(engine: Engine) -> tuple[Condition, ...]:
-    """That the fit is right, where anything was fitted, and what the user states of the readings."""
-    fit, stated = fit_of(engine), engine.plan.reading_range
-    fits = [fit] if fit is not None and fit.fitted else []
+    """That the fit is right, what the user states of the readings, and what was taken off them."""
+    fit, stated, taken_off = fit_of(engine), engine.plan.reading_range, corrected(engine)
+    held: list[Condition] = [fit] if fit is not None and fit.fitted else []
+    held += [] if stated is None else [InRange(*stated)]
     n_own = sum(reading.sem is not None for reading in engine.told)
-    own = [OwnNoise(n_own)] if n_own else []
-    return (*fits, *([] if stated is None else [InRange(*stated)]), *own)
+    held += [OwnNoise(n_own)] if n_own else []
+    return (*held, *(() if taken_off is None else (taken_off,)))
+
+
+def corrected(engine: Engine) -> Corrected | None:
+    """What was taken off the readings of an engine with a model; None where nothing was."""
+    if not engine.is_corrected or not engine.told or not engine.within.any():
+        return None
+    n_blocks = len({reading.block for reading in engine.told})
+    within = float(engine.within.max())
+    return Corrected(within, n_blocks if n_blocks > 1 else 0, engine.plan.drift)
 
 
 def basis(engine: Engine, names: tuple[str, ...] = ()) -> Basis | None:
     """What guarantees rest on, the coordinates by name; None where there is no reading to fit it to."""
-    if engine.plan.assumptions is not None:
+    current, is_given = engine.settled(), engine.plan.assumptions is not None
+    taken_off = None if current is None else corrected(current)
+    if engine.plan.assumptions is not None and taken_off is None:
         return Basis(engine.plan.assumptions, names=names)
-    current = engine.settled()
     if current is None:
         return None
-    return Basis(current.fit().assumptions, current.model().units, fit_of(engine), names)
+    units = None if is_given else current.model().units
+    return Basis(current.fit().assumptions, units, fit_of(engine), taken_off, names)
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -338,6 +353,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
                 current.algorithm(),
                 current.model().units,
                 has_proof=not plan.fitted and not is_overdrawn,
+                corrected=current.corrected if engine.is_corrected else None,
             )
             found = tuple(in_order((*found, *doubted))) if found else doubted
         engine.scored = (state, found)
@@ -377,14 +393,17 @@ def price(
     if current is None or best is None:
         raise RuntimeError("a price needs a reading, there is none; tell one")
     flagged = {suspect.t for suspect in doubt(engine, flagged_only=True)}
-    values = [reading.y for reading in engine.told if reading.t not in flagged]
+    values = [reading.y for reading in current.corrected if reading.t not in flagged]
     units, spread = current.model().units, _spread(values)
-    return algorithm_price(
+    found = algorithm_price(
         current.algorithm(),
         eps,
         best.x,
         units,
         spread=spread,
-        supposed=supposed(engine),
+        supposed=supposed(current),
         lies=best.lies if engine.plan.lies is not None else None,
     )
+    if not engine.is_corrected:
+        return found
+    return replace(found, value=None, without_cap=None, least_eps=None)  # what a total rests on is void

@@ -9,7 +9,7 @@ from unbribable.study.files import level_of_user
 from unbribable.study.plan import Plan
 from unbribable.study.space import Space
 
-Initial = Iterable[tuple[Any, float]] | tuple[Any, str]
+Initial = Iterable[tuple[Any, float] | tuple[Any, float, Any]] | tuple[Any, str]
 """Readings taken before: pairs, or a table and the name of the column that was read."""
 
 
@@ -26,18 +26,18 @@ def reading_or_none(y: Any, plan: Plan) -> float | None:
         raise
 
 
-def told_before(initial: Any, space: Space, plan: Plan) -> list[tuple[Any, float | None]]:
-    """Points and their readings; None where a row of a table has none. The points are not looked at."""
+def told_before(initial: Any, space: Space, plan: Plan) -> list[tuple[Any, float | None, Any]]:
+    """Points, readings (None where a row of a table has none) and blocks (None where there is none)."""
     if isinstance(initial, tuple) and len(initial) == 2 and isinstance(initial[1], str):
         rows = _rows(*initial, space)
-        return [(x, None if y is None else plan.reading("initial reading", y)) for x, y in rows]
+        return [(x, None if y is None else plan.reading("initial reading", y), None) for x, y in rows]
     if _is_table(initial):
         got = f"{initial!r}" if isinstance(initial, str) else f"a {type(initial).__name__}"
         raise TypeError(
             "initial as a table must come with the name of the column that was read, as in "
             f"initial=(table, 'yield'), got {got} alone"
         )
-    return [(x, plan.reading("initial reading", y)) for x, y in _pairs(initial)]
+    return [(x, plan.reading("initial reading", y), block) for x, y, block in _triples(initial)]
 
 
 def _is_table(source: Any) -> bool:
@@ -70,18 +70,22 @@ def several(y: Any) -> list[Any]:
     return [y]
 
 
-def _pairs(initial: Any) -> list[tuple[Any, Any]]:
-    """Points and their readings, neither of them looked at."""
+def _triples(initial: Any) -> list[tuple[Any, Any, Any]]:
+    """Points, their readings and their blocks, none of them looked at; None where there is no block."""
     if not isinstance(initial, Iterable):
         raise TypeError(f"initial must be a list of pairs (point, reading), got initial={initial!r}")
     found = []
     for k, pair in enumerate(initial):
         try:
-            x, y = pair
+            x, y, *block = pair
+            (label,) = block or [None]
         except (TypeError, ValueError):
             name = f"initial[{k}]"
-            raise ValueError(f"{name} must be a pair (point, reading), got {name}={pair!r}") from None
-        found.append((x, y))
+            raise ValueError(
+                f"{name} must be a pair (point, reading), or (point, reading, block), got "
+                f"{name}={pair!r}"
+            ) from None
+        found.append((x, y, label))
     return found
 
 

@@ -38,6 +38,7 @@ def maximize(
     direction: str = "maximize",
     seed: Any = None,
     initial: Initial = (),
+    block: Callable[[int], Any] | None = None,
     callbacks: Iterable[Callback] = (),
     on_error: str = "record",
     timeout: float | None = None,
@@ -62,9 +63,13 @@ def maximize(
         {settings}
         direction: "maximize" or "minimize".
         seed: Of the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading), or a data frame (a CSV file, a dict of
-            columns) and the name of the column that was read, (table, "yield"). Their order does not
-            count. A run that is resumed from a file has them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
+            frame (a CSV file, a dict of columns) and the name of the column that was read, (table,
+            "yield"). Their order does not count. A run that is resumed from a file has them
+            already, and refuses others.
+        block: What round t is read with, as block(t), a string or a number: a day, a batch, an operator.
+            Readings of one block share an offset, which is estimated (`Result.offsets`) and never
+            optimized. Called right before f; initial readings are the first rounds, and have theirs.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
@@ -99,13 +104,18 @@ def maximize(
     checks.choice("on_error", on_error, ("record", "raise"))
     checks.integer("n_rounds", n_rounds, at_least=1)
     checks.integer("n_jobs", n_jobs, at_least=1)
+    if block is not None and not callable(block):
+        raise TypeError(
+            f"block must be a function of the round, got block={block!r}; of a list of labels it is "
+            "lambda t: labels[t - 1]"
+        )
     if timeout is not None:
         checks.real("timeout", timeout, above=0.0)
     end = Stop(stop_below, stop_proven_below)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
     with Study(domain, n_rounds=n_rounds, **words, **settings) as study:
-        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, end)
+        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, end, block)
         with reporter(n_rounds, progress) as report:
 
             def hear(trial: Trial) -> None:
@@ -141,6 +151,8 @@ class _Answer(NamedTuple):
     """Why not."""
     is_too_large: bool = False
     """Whether that is because of its value, which was infinite, or too large to be learned."""
+    block: Any = None
+    """What it was read with."""
 
 
 class _Run:
@@ -154,7 +166,9 @@ class _Run:
         on_error: str,
         timeout: float | None,
         end: Stop,
+        block: Callable[[int], Any] | None = None,
     ) -> None:
+        self._block = block
         self._study = study
         self._f = f
         self._n_rounds = n_rounds
@@ -212,7 +226,7 @@ class _Run:
         return left[0] if left else self._study.ask()
 
     def _read(self, query: Query) -> "_Answer":
-        value = None
+        value, block = None, None if self._block is None else self._study._block(self._block(query.t))
         try:
             value = self._f(self._study.space.shown(query.x))
             plan = self._study.engine.plan
@@ -220,13 +234,14 @@ class _Run:
                 readings = [reading_or_none(each, plan) for each in several(value)]
                 if all(each is None for each in readings):
                     raise ValueError(f"y must hold a reading, got none in y={value!r}")
-                return _Answer(readings)
-            return _Answer(plan.reading("y", value))
+                return _Answer(readings, block=block)
+            return _Answer(plan.reading("y", value), block=block)
         except Exception as raised:
             if self._on_error == "raise":
                 raise
             values = value if isinstance(value, list | tuple) else [value]
-            return _Answer(None, raised, any(checks.is_too_large(each) for each in values))
+            is_too_large = any(checks.is_too_large(each) for each in values)
+            return _Answer(None, raised, is_too_large, block)
 
     def _tell(self, query: Query, answer: "_Answer") -> Trial:
         failure = answer.failure
@@ -240,7 +255,7 @@ class _Run:
                     stacklevel=level_of_user(),
                 )
             self._failures.append(type(failure))
-        t = self._study.tell(query, answer.y, error=reason)
+        t = self._study.tell(query, answer.y, block=answer.block, error=reason)
         if answer.is_too_large:
             self._study._log.take([replace(self._study.trials[-1], because_of_value=True)])
         return next(trial for trial in reversed(self._study.trials) if trial.t == t)

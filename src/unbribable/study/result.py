@@ -87,6 +87,16 @@ class Result:
         )
 
     @property
+    def offsets(self) -> dict[str | float | None, tuple[float, float]]:
+        """Block -> its estimated offset and the standard deviation of that; empty without blocks.
+
+        The offsets have mean zero over the readings: f is what an average reading is of. Readings that
+        were told without a block are one together, None, where others have one.
+        """
+        current = self.engine.settled()
+        return {} if current is None else current.offsets()
+
+    @property
     def x(self) -> Any:
         """The point to use, as f takes it."""
         return None if self.recommendation is None else self.space.shown(self.recommendation.x)
@@ -270,7 +280,15 @@ class Result:
             rows.append([trial.t, *params, reading, *doubt, *rest])
         columns = ["round", *names, "y", "expected", "probability", "is_flagged", "error"]
         columns += ["replicate_of", "sem"]
-        return pandas.DataFrame(rows, columns=columns)
+        frame = pandas.DataFrame(rows, columns=columns)
+        if self.engine.is_corrected or self.engine.has_blocks:
+            current = self.engine.settled()
+            counted = {} if current is None else {each.t: each.y for each in current.corrected}
+            frame["block"] = [trial.block for trial in self.trials]
+            frame["offset"] = [
+                nan if trial.y is None else trial.y - counted[trial.t] for trial in self.trials
+            ]
+        return frame
 
     def __str__(self) -> str:
         return self.summary()

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from unbribable.decision.proven.conditions import FitIsRight
+from unbribable.decision.proven.conditions import Corrected, FitIsRight
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model.kernels import Kernel, Stationary
 from unbribable.model.spoken import Spoken
@@ -24,6 +24,8 @@ class Basis(Spoken):
     """Those of the model, where they are not the user's."""
     fit: FitIsRight | None = None
     """What was fitted, and what was given; None where all was given whole."""
+    corrected: Corrected | None = None
+    """What was taken off the readings; None where nothing was."""
     names: tuple[str, ...] = ()
     """What the coordinates are called; empty where they have no names."""
 

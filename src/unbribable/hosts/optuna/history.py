@@ -23,7 +23,7 @@ from unbribable.hosts.optuna.terms import (
 )
 from unbribable.model.checks import LARGEST_READING, Floats
 from unbribable.study.engine import Engine
-from unbribable.study.trial import Trial
+from unbribable.study.trial import Trial, checked_block
 
 N_ENGINES = 4
 """Search spaces of one study for which an engine is kept."""
@@ -243,9 +243,21 @@ class History:
         is_given = not is_ours  # or chosen by another sampler
         sem = self.terms.plan.sem(trial.user_attrs.get(SEM_KEY))
         words: dict[str, Any] = {"is_given": is_given, "is_row": is_added(trial), "sem": sem}
+        words["block"] = self._block(trial)
         words["replicate_of"] = replicate_of(trial)
         engine.take(engine.trial(trial.number + 1, u, value, **words))
         return True
+
+    def _block(self, trial: FrozenTrial) -> str | float | None:
+        """What a trial was read with; None, and a warning, where that is no label."""
+        name = self.terms.block
+        if name is None:
+            return None
+        try:
+            return checked_block(trial.user_attrs.get(name))
+        except TypeError as error:
+            self._say_once(f"{error}", f" in trial {trial.number}, which counts as one without a block")
+            return None
 
     def _without_value(
         self, engine: Engine, trial: FrozenTrial, u: Floats | None, retracted: bool | None = None

@@ -88,6 +88,10 @@ class UnbribableSampler(BaseSampler):
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
             The kernel sees its parameters in alphabetical order. For `recommend` and `suspects` it
             may be given later.
+        block: Name of the user attribute of a trial that says what it is read with, a string or a
+            number: a day, a batch, an operator (`trial.set_user_attr("day", "Monday")` in the objective,
+            with block="day"). Trials of one block share an offset, which is estimated and never
+            optimized: `sampler.result(study).offsets`.
         seed: Of the initial design and of what is sampled uniformly; the study holds it. If None, the
             process that starts the study writes fresh entropy into it.
 
@@ -100,11 +104,15 @@ class UnbribableSampler(BaseSampler):
         *,
         n_trials: int = 100,
         search_space: Mapping[str, BaseDistribution] | None = None,
+        block: str | None = None,
         seed: Any = None,
         **settings: Unpack[Settings],
     ) -> None:
         self._plan = Plan.of(checks.integer("n_trials", n_trials, at_least=1), settings)
         self._search_space = None if search_space is None else storable(search_space)
+        self._block = None if block is None else checks.text("block", block)
+        if block is not None:
+            self._plan.check_counted(f"block={block!r}")
         self._seed = None if seed is None else Seed.of(seed)
         self.__setstate__({})
 
@@ -129,6 +137,7 @@ class UnbribableSampler(BaseSampler):
         return cls(
             n_trials=terms.plan.n_rounds or 0,  # it has one: the constructor sees to that
             search_space=terms.search_space,
+            block=terms.block,
             seed=terms.seed,
             **settings,
         )
@@ -139,6 +148,11 @@ class UnbribableSampler(BaseSampler):
     def search_space(self) -> dict[str, BaseDistribution] | None:
         """The search space that was given, or None."""
         return None if self._search_space is None else dict(self._search_space)
+
+    @property
+    def block(self) -> str | None:
+        """The user attribute of a trial that says what it was read with, or None."""
+        return self._block
 
     @property
     def plan(self) -> Plan:
@@ -342,7 +356,7 @@ class UnbribableSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the lock, and without what follows from the trials."""
-        names = ("_plan", "_search_space", "_seed")
+        names = ("_plan", "_search_space", "_block", "_seed")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -356,7 +370,7 @@ class UnbribableSampler(BaseSampler):
         """The terms of the study; compared with it again in every trial."""
         key = (study.study_name, study._study_id)
         if anew or key not in self._terms:
-            mine = Terms(self._plan, Seed.of(self._seed), self._search_space)
+            mine = Terms(self._plan, Seed.of(self._seed), self._search_space, self._block)
             is_seed_given = self._seed is not None
             terms = agree(study, mine, is_seed_given=is_seed_given, writes=writes)
             if not writes:
