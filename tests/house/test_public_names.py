@@ -40,7 +40,7 @@ METHODS = {
     "tell": (["query", "y"], ["x", "noise_std"]),
     "forget": (["query"], []),
     "retract": (["id_"], ["unrelated_to_value"]),
-    "recommend": ([], ["threat", "C", "rule", "x", "units"]),
+    "recommend": ([], ["threat", "C", "rule", "x", "units", "stated"]),
     "regret_certificate": ([], ["threat", "C"]),
     "price": (["eps", "x"], ["units"]),
     "bounds": ([], []),

@@ -111,12 +111,12 @@ class Algorithm:
 
     def propose(self) -> Proposal:
         """The distribution from which the next `ask` draws. Changes nothing."""
-        return self.choice(self.t + 1).proposal()
+        return self._next_round(self.t + 1).proposal()
 
     def ask(self) -> Query:
         """Draw the next point from the proposal. Learns nothing; the query is pending until told."""
         t = self.t + 1
-        query = self.choice(t).query(self.drawn(t))
+        query = self._next_round(t).query(self.drawn(t))
         self.t = t
         self.journal.pending[t] = query
         self._choice = None
@@ -140,9 +140,11 @@ class Algorithm:
             avoid: Points not to be asked for, unless there is no other.
         """
         checks.choice("drawn", drawn, [label for label, _ in self.draws])
-        return self.choice(t, others, avoid).query(drawn)
+        return self._next_round(t, others, avoid).query(drawn)
 
-    def choice(self, t: int, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()) -> NextRound:
+    def _next_round(
+        self, t: int, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()
+    ) -> NextRound:
         """What each draw would play in round t; the last two as in `query_at`. Changes nothing."""
         is_own = not (len(others) or len(avoid))
         if is_own and self._choice is not None and self._choice.t == t:
