@@ -24,7 +24,7 @@ from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
 from unbribable.decision.proven.price import Price
 from unbribable.decision.proven.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, certified, left_out
+from unbribable.decision.recommend import Recommendation, left_out
 from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
 from unbribable.doubt.suspect import Suspect, in_order
 from unbribable.model.checks import Floats
@@ -57,7 +57,7 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         x = current.incumbent(among)
         if x is None:
             return None
-    best = certified(algorithm, units=units, x=x, stated=current.stated())
+    best = algorithm.recommend(units=units, x=x, stated=current.stated())
     if engine.plan.lies is not None and algorithm.journal.selection is None:
         best = counted(best, current)
     best = within(best, engine)

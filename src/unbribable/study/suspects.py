@@ -6,7 +6,7 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.proposal import Reading
-from unbribable.decision.proven.certain import Outside, certain, outside_of, robust_labels
+from unbribable.decision.proven.certain import Excluded, certain, outside_of, robust_labels
 from unbribable.decision.units import Units
 from unbribable.doubt.judge import Verdict
 from unbribable.doubt.suspect import Kind, Reason, Suspect, in_order
@@ -155,7 +155,7 @@ def _same_point(told: Sequence[Reading | Told], k: int) -> list[Reason]:
     return [Reason(Kind.SAME_POINT, tuple(sorted(each.t for each in same)), off=off)]
 
 
-def _outside(outside: Outside | None, y: float, units: Units, algorithm: Algorithm) -> list[Reason]:
+def _outside(outside: Excluded | None, y: float, units: Units, algorithm: Algorithm) -> list[Reason]:
     """That it lies outside the bounds on f by more than noise is likely to bring."""
     assumed = algorithm.assumptions
     if outside is None or abs(outside.excess) <= NOTICED * assumed.noise_std + assumed.tolerance:
