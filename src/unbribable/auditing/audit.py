@@ -5,14 +5,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 import numpy as np
 
 from unbribable.auditing.optuna_table import is_optuna_study, read_optuna
-from unbribable.auditing.proof import prove
 from unbribable.auditing.table import Table, check_size, ranges, read_table
+from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.lying import Proof
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
@@ -178,6 +177,8 @@ class Audit:
     @cached_property
     def proof(self) -> Proof | None:
         """How much lying there must have been; None where the solver is not installed."""
+        from unbribable.auditing.proof import prove  # late: it loads what no other answer needs
+
         engine = self.result.engine.settled()
         assert engine is not None
         try:
@@ -239,10 +240,7 @@ class Audit:
             OSError: It cannot be written.
         """
         if file is None:
-            with TemporaryDirectory() as folder:
-                path = Path(folder) / "study.json"
-                self.result.save(path)
-                return Study.load(path)
+            return self.result.study()
         if not Path(file).exists():
             self.result.save(file)
         plan, trials = self.result.engine.plan, self.result.trials
@@ -259,9 +257,11 @@ class Audit:
         return study
 
     @property
-    def assumptions(self) -> str:
-        """The model that guarantees and proofs rest on, in words, and how it was found."""
-        return self.result.assumptions
+    def assumptions(self) -> Basis:
+        """The model that guarantees and proofs rest on, and how it was found; it prints as words."""
+        found = self.result.assumptions
+        assert found is not None  # there are readings
+        return found
 
     @property
     def counting(self) -> Counting:
@@ -326,7 +326,7 @@ class Audit:
             "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
             "price": price_to_dict(self.price(), self.counting),
             "parameters": ranges(self.result.space),
-            "assumptions": self.assumptions,
+            "assumptions": self.assumptions.to_dict(),
             "notes": list(self.notes),
         }
 

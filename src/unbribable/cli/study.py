@@ -15,6 +15,7 @@ from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
 from unbribable.say.counting import TRIALS
+from unbribable.say.left_to_gain import lines as left_lines
 from unbribable.say.price import sentence, to_dict
 from unbribable.say.words import digits, plus_minus, point, wrapped
 
@@ -259,11 +260,15 @@ def recommend(
     naive = BestReading(best.naive_number + 1, best.naive_value, where)
     lines = answer(best, naive, flagged, trials(best.n_trials, has_why=not why), TRIALS)
     priced = sentence(price, TRIALS) if price.probability is not None else ""
+    data = {**best.to_dict(), "price": to_dict(price, TRIALS)}
     if why:
+        left = sampler.left_to_gain(study, unrelated_to_value=unrelated_to_value)
         lines += [best.guarantee, *([priced] if priced else []), f"Assumed: {best.assumptions}"]
+        lines += left_lines(left)
+        data["left_to_gain"] = left.to_dict()
     elif eps is not None:
         lines += wrapped(priced or "no price: nothing is guaranteed")
-    return Answer({**best.to_dict(), "price": to_dict(price, TRIALS)}, "\n".join(lines))
+    return Answer(data, "\n".join(lines))
 
 
 def _amount(corruption: str | None) -> float | str | None:

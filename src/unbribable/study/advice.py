@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from unbribable.decision.asking.ahead import is_among
+from unbribable.decision.left_to_gain import LeftToGain, NotYet
 from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.conditions import (
@@ -36,6 +37,12 @@ LONE = 0.25
 """A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
 more than this share of their range."""
 
+N_SD = 2.0
+"""Standard deviations by which f may exceed its mean, where it is asked what is left to gain."""
+
+N_AFTER = 5
+"""Readings after the initial design, before which nothing is said to be left to gain."""
+
 CLEARLY = 0.25
 """A value is clearly worse than another one from this share of the range of honest readings on."""
 
@@ -52,7 +59,7 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     if current is None:
         return None
     algorithm, units, x = current.algorithm(), current.model().units, None
-    is_heuristic = among is not None or engine.plan.explore is not None
+    is_heuristic = _is_heuristic(engine, among)
     if is_heuristic:
         x = current.incumbent(among)
         if x is None:
@@ -74,6 +81,59 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         levels=tuple(replace(level, conditions=promise.conditions) for level in best.levels),
         remarks=tuple(each for each in remarks if each is not None),
     )
+
+
+def _is_heuristic(engine: Engine, among: Sequence[Floats] | None) -> bool:
+    """Whether the point is that with the best value to expect, not the algorithm's."""
+    return among is not None or engine.plan.explore is not None
+
+
+def _point(engine: Engine, among: Sequence[Floats] | None) -> Floats | None:
+    """The point that `advise` names; None if there is no reading of those in `among`."""
+    if _is_heuristic(engine, among):
+        return engine.incumbent(among)
+    return engine.algorithm().certified(units=engine.model().units).x
+
+
+def left_to_gain(engine: Engine, among: Sequence[Floats] | None = None) -> LeftToGain:
+    """By how much a point may be better than the one that `advise` names, in both kinds."""
+    expected, not_yet = left_to_expect(engine, among)
+    return LeftToGain(expected, not_yet, left_to_prove(engine, among))
+
+
+def left_to_prove(engine: Engine, among: Sequence[Floats] | None = None) -> float | None:
+    """The certificate of the point that `advise` names; None where nothing is guaranteed."""
+    best = advise(engine, among)
+    return None if best is None else best.regret_bound
+
+
+def left_to_expect(
+    engine: Engine, among: Sequence[Floats] | None = None
+) -> tuple[float | None, NotYet | None]:
+    """The most that is thought to be left to gain, and why that says nothing yet (ours, heuristic).
+
+    The largest mean + 2 standard deviations of all hypotheses, at any point, less the mean at the point
+    that `advise` names. If that is small, the search is over, or a lie at that point hides the rest: so
+    it says nothing where the readings of the point look false, or nothing but they speak for it.
+    """
+    told = engine.told
+    n_read = len({reading.asked_in for reading in told})  # a point read several times at once is one
+    if not engine.is_ready or n_read < max(engine.n_design, 1) + N_AFTER:
+        return None, NotYet.EARLY
+    x = _point(engine, among)
+    if x is None:
+        return None, NotYet.EARLY
+    u = engine.u_of(x)
+    means, sds = engine.predict(np.stack([u, engine.most_promising(N_SD)]))
+    values = engine.plan.sign * means
+    expected = float(np.max(values + N_SD * sds) - values[0])
+    is_flagged = engine.judge().verdict().is_flagged
+    honest = [reading for reading, is_lie in zip(told, is_flagged, strict=True) if not is_lie]
+    if not is_among(np.array([reading.u for reading in honest]).reshape(-1, len(u)), [u]).any():
+        return expected, NotYet.FALSE
+    if _alone(engine, u, _spread([reading.y for reading in honest])) is not None:
+        return expected, NotYet.ALONE
+    return expected, None
 
 
 def counted(best: Recommendation, engine: Engine) -> Recommendation:
@@ -148,7 +208,7 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     is_flagged = engine.judge().verdict().is_flagged
     pairs = zip(engine.corrected, is_flagged, strict=True)
     honest = [reading.y for reading, is_lie in pairs if not is_lie]
-    spread = max(honest) - min(honest) if honest else 0.0
+    spread = _spread(honest)
     lower, upper = best.interval
     value, value_sd = float(mean), float(sd)
     is_own = is_among(np.array([reading.u for reading in engine.told]), [u])
@@ -167,6 +227,10 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
         n_at_point=int(is_own.sum()) + n_false,
         n_flagged_at_point=int((is_own & is_flagged).sum()) + n_false,
     )
+
+
+def _spread(values: Sequence[float]) -> float:
+    return max(values) - min(values) if values else 0.0
 
 
 def _clearly_worse(value: float, spread: float, sign: float) -> float | None:
@@ -260,16 +324,16 @@ def corrected(engine: Engine) -> Corrected | None:
     return Corrected(within, n_blocks if n_blocks > 1 else 0, engine.plan.drift)
 
 
-def basis(engine: Engine) -> Basis | None:
-    """What guarantees rest on; None where there is no reading to fit it to."""
-    current, is_given = engine.settled(), engine.plan.assumptions is not None
+def basis(engine: Engine, names: tuple[str, ...] = ()) -> Basis | None:
+    """What guarantees rest on, the coordinates by name; None where there is no reading to fit it to."""
+    current, assumed = engine.settled(), engine.plan.assumptions
     taken_off = None if current is None else corrected(current)
-    if engine.plan.assumptions is not None and taken_off is None:
-        return Basis(engine.plan.assumptions)
+    if assumed is not None and taken_off is None:
+        return Basis(assumed, names=names)
     if current is None:
         return None
-    units = None if is_given else current.model().units
-    return Basis(current.fit().assumptions, units, fit_of(engine), taken_off)
+    units = None if assumed is not None else current.model().units
+    return Basis(current.fit().assumptions, units, fit_of(engine), taken_off, names)
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -329,7 +393,7 @@ def price(
         raise RuntimeError("a price needs a reading, there is none; tell one")
     flagged = {suspect.t for suspect in doubt(engine, flagged_only=True)}
     values = [reading.y for reading in current.corrected if reading.t not in flagged]
-    units, spread = current.model().units, max(values) - min(values) if values else 0.0
+    units, spread = current.model().units, _spread(values)
     found = algorithm_price(
         current.algorithm(),
         eps,

@@ -87,16 +87,13 @@ class Engine:
             t: The round, from 1.
             pending: Points that are being read elsewhere, as the kernel sees them.
         """
-        lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
-        failed = [trial.u for trial in lost if trial.u is not None]
-        again = self._false_again()
-        pending, avoid = [*pending, *failed[-N_NEAR:], *again[-N_NEAR:]], self._without_reading(failed)
-        avoid += again
+        near, avoid = self._kept_away()
+        pending = [*pending, *near]
         if not self.is_ready:
             n_more = sum(trial.replicate_of is not None and trial.t < t for trial in self.log.values())
             u = self._design(t - n_more, avoid)
         elif self.plan.explore is not None and self.told:
-            u = self._promising(t, pending, avoid)
+            u = self._promising(t, pending, avoid, self.plan.explore)
         else:
             algorithm = self.algorithm()
             u = algorithm.query_at(t, algorithm.drawn(t), pending, avoid).u
@@ -413,6 +410,15 @@ class Engine:
         best = places[np.argmax(self.judge().predict(self._seen(U[places]))[0])]
         return self.x_of(U[best])
 
+    def most_promising(self, beta: float) -> Floats:
+        """Where mean + beta * standard deviation of f is largest, as the kernel sees it, (d,).
+
+        Of what is found among the points that may be asked, as if nothing were being read elsewhere.
+        Needs a reading.
+        """
+        near, avoid = self._kept_away()
+        return self._promising(len(self.log) + 1, near, avoid, beta)
+
     # --- inside --------------------------------------------------------------------------------
 
     def _given(self) -> Model | None:
@@ -459,6 +465,14 @@ class Engine:
             told.t, told.u, y, None, "", lam, chosen_by="user" if told.is_given else chosen_by
         )
 
+    def _kept_away(self) -> tuple[list[Floats], list[Floats]]:
+        """Points whose surroundings are avoided too, and points that are not asked at all."""
+        lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
+        failed = [trial.u for trial in lost if trial.u is not None]
+        again = self._false_again()
+        near = [*failed[-N_NEAR:], *again[-N_NEAR:]]
+        return near, [*self._without_reading(failed), *again]
+
     def _false_again(self) -> list[Floats]:
         """The points of readings that are false for certain, but for the first one around there.
 
@@ -484,11 +498,11 @@ class Engine:
         read = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
         return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
 
-    def _promising(self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats]) -> Floats:
+    def _promising(
+        self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats], beta: float
+    ) -> Floats:
         """The most promising point for round t, after the pending ones."""
-        domain, judge, beta = self.domain, self.judge(), self.plan.explore
-        assert beta is not None
-        d = domain.d
+        domain, judge, d = self.domain, self.judge(), self.domain.d
         promise = Promise(judge.belief(self._seen(np.array(pending).reshape(-1, d))), beta)
         away = self._seen(np.array(avoid).reshape(-1, d))
         read = np.unique(self._seen(np.array([reading.u for reading in self.told])), axis=0)

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, Unpack
 from unbribable.decision.proposal import Query
 from unbribable.model import checks
 from unbribable.study.files import level_of_user
-from unbribable.study.given import functions, reading_or_none, several
+from unbribable.study.given import Initial, functions, reading_or_none, several
 from unbribable.study.plan import Settings, with_settings
 from unbribable.study.progress import reporter
 from unbribable.study.result import Result
+from unbribable.study.stop import Stop
 from unbribable.study.study import Study
 from unbribable.study.trial import Trial
 
@@ -36,11 +37,13 @@ def maximize(
     *,
     direction: str = "maximize",
     seed: Any = None,
-    initial: Iterable[tuple[Any, float] | tuple[Any, float, Any]] = (),
+    initial: Initial = (),
     block: Callable[[int], Any] | None = None,
     callbacks: Iterable[Callback] = (),
     on_error: str = "record",
     timeout: float | None = None,
+    stop_below: float | None = None,
+    stop_proven_below: float | None = None,
     n_jobs: int = 1,
     progress: bool | None = None,
     file: str | os.PathLike[str] | None = None,
@@ -60,9 +63,10 @@ def maximize(
         {settings}
         direction: "maximize" or "minimize".
         seed: Of the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading), or (point, reading, block): a table,
-            whose order does not count. A run that is resumed from a file has them already, and refuses
-            others.
+        initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
+            frame (a CSV file, a dict of columns) and the name of the column that was read, (table,
+            "yield"). Their order does not count. A run that is resumed from a file has them already, and
+            refuses others.
         block: What round t is read with, as block(t), a string or a number: a day, a batch, an operator.
             Readings of one block share an offset, which is estimated (`Result.offsets`) and never
             optimized. Called right before f; initial readings are the first rounds, and have theirs.
@@ -75,6 +79,10 @@ def maximize(
             is false. "raise": it is raised.
         timeout: Seconds after which no evaluation begins any more; those that are running are
             finished, and the result says that it ended early.
+        stop_below: End the run once nothing more than that is expected to be left to gain, in the units
+            of f: a heuristic, `Result.left_to_gain.is_below`. It is looked at before every evaluation.
+        stop_proven_below: The same once that is proven, if what the guarantee supposes holds:
+            `is_proven_below`. That takes far more rounds, and with few it may never be.
         n_jobs: Evaluations at a time, in threads: f must be safe to call from several. What is asked
             then depends on which of them end first, so the same seed may give another run. Ctrl-C
             does not wait for those that are running; a resumed run evaluates their points again.
@@ -84,7 +92,7 @@ def maximize(
             would go on from these readings. It is for one run at a time.
 
     Returns:
-        The result; after Ctrl-C or the timeout the result so far.
+        The result; if something stopped the run, such as Ctrl-C, the result so far.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
@@ -103,10 +111,11 @@ def maximize(
         )
     if timeout is not None:
         checks.real("timeout", timeout, above=0.0)
+    end = Stop(stop_below, stop_proven_below)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
     with Study(domain, n_rounds=n_rounds, **words, **settings) as study:
-        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, block)
+        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, end, block)
         with reporter(n_rounds, progress) as report:
 
             def hear(trial: Trial) -> None:
@@ -156,6 +165,7 @@ class _Run:
         n_rounds: int,
         on_error: str,
         timeout: float | None,
+        end: Stop,
         block: Callable[[int], Any] | None = None,
     ) -> None:
         self._block = block
@@ -164,6 +174,7 @@ class _Run:
         self._n_rounds = n_rounds
         self._on_error = on_error
         self._timeout = timeout
+        self._end = end
         self._start = time.monotonic()
         self._failures: list[type[Exception]] = []
         self._last_failure: Exception | None = None  # in this call, like those
@@ -203,6 +214,11 @@ class _Run:
         if self._timeout is not None and time.monotonic() - self._start >= self._timeout:
             self.stop(f"the timeout of {self._timeout:g} s")
         if self.stopped is not None or self._n_done + len(running) >= self._n_rounds:
+            return None
+        with self._study._log.looking() as engine:
+            reason = self._end.met_by(engine)
+        if reason is not None:
+            self.stop(reason)
             return None
         self._check_hope()
         rounds = {query.t for query in running}

@@ -1,13 +1,11 @@
 """Ask and tell: a study some of whose readings may be lies."""
 
-import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
-import numpy as np
-
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proposal import Query
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
@@ -15,7 +13,7 @@ from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.study.engine import Engine
-from unbribable.study.given import reading_or_none, rows, several
+from unbribable.study.given import Initial, reading_or_none, several, told_before
 from unbribable.study.logbook import Logbook
 from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
@@ -46,9 +44,10 @@ class Study:
         n_rounds: How many readings are intended, if that is known. A share of lies is
             one of these; without it, of the readings there are.
         seed: Of the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
-            Those with a block are (point, reading, block), see `tell`. A study that goes on from a file
-            has them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading) or (point, reading, block), see `tell`,
+            or a data frame (a CSV file, a dict of columns) and the name of the column that was read,
+            (table, "yield"). Their order does not count. A study that goes on from a file has them
+            already, and refuses others.
         file: Where to keep the study: every query and every reading is on disk before the call returns.
             If it exists, the study goes on from there, exactly, even if its process was killed. It is
             for one study at a time: until `close`, or the end of the process, another one is refused.
@@ -66,11 +65,12 @@ class Study:
         direction: str = "maximize",
         n_rounds: int | None = None,
         seed: Any = None,
-        initial: Iterable[tuple[Any, float] | tuple[Any, float, Any]] = (),
+        initial: Initial = (),
         file: str | os.PathLike[str] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        where, plan, readings = Space.of(space), Plan.of(n_rounds, settings, direction), rows(initial)
+        where, plan = Space.of(space), Plan.of(n_rounds, settings, direction)
+        readings = told_before(initial, where, plan)
         self._log = Logbook(where, Engine(where.domain, plan, seed), file, seed)
         try:
             self._begin(readings)
@@ -211,12 +211,8 @@ class Study:
         Raises:
             RuntimeError: There is no reading yet.
         """
-        if isinstance(X, dict | str) or not isinstance(X, Sequence | np.ndarray):
-            raise TypeError(f"X must be a list of points, got X={X!r}; one alone is [x]")
-        with self._log.looking() as engine:
-            engine = _with_reading(engine)
-            U = np.array([engine.u_of(self.space.given(x)) for x in X]).reshape(-1, engine.domain.d)
-            return engine.predict(U)
+        with self._log.looking():
+            return self._log.result().predict(X)
 
     def recommend(self) -> Recommendation:
         """The point to use, with its interval and certificate.
@@ -254,6 +250,14 @@ class Study:
             _with_reading(engine)
             return self._log.result().price(eps)
 
+    def left_to_gain(self) -> LeftToGain:
+        """By how much another point may be better than the recommended one: a reason to stop or go on.
+
+        What is expected, by a heuristic, and what is proven. It prints as two sentences.
+        """
+        with self._log.looking():
+            return self._log.result().left_to_gain
+
     def result(self) -> Result:
         """Everything so far, as `maximize` returns it: it stays as it is while the study goes on."""
         return self._log.result(anew=True)
@@ -265,42 +269,17 @@ class Study:
         return Audit(self.result())
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """A row for each round told: its parameters, the reading, and how suspicious that is.
-
-        With blocks or a drift also the block, and what it and the drift add to the reading: an estimate.
-        """
-        try:
-            import pandas
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "a table needs pandas: pip install pandas", name=error.name
-            ) from None
-        encoding, nan = self.space.encoding, math.nan
-        names = [f"x{k}" for k in range(self.space.domain.d)] if encoding is None else encoding.names
-        found, rows = {suspect.t: suspect for suspect in self.suspects()}, []
-        for trial in self.trials:
-            params = trial.x.tolist() if encoding is None else encoding.decode(trial.x).values()
-            reading, doubt = nan if trial.y is None else trial.y, (nan, nan, False)
-            if (suspect := found.get(trial.t)) is not None:
-                doubt = (suspect.expected, suspect.probability, suspect.is_flagged)
-            rest = [trial.error, trial.replicate_of, nan if trial.sem is None else trial.sem]
-            rows.append([trial.t, *params, reading, *doubt, *rest])
-        columns = ["round", *names, "y", "expected", "probability", "is_flagged", "error"]
-        columns += ["replicate_of", "sem"]
-        frame = pandas.DataFrame(rows, columns=columns)
-        if self.engine.is_corrected or self.engine.has_blocks:
-            with self._log.looking() as engine:
-                current = engine.settled()
-                counted = {} if current is None else {each.t: each.y for each in current.corrected}
-            frame["block"] = [trial.block for trial in self.trials]
-            frame["offset"] = [
-                nan if trial.y is None else trial.y - counted[trial.t] for trial in self.trials
-            ]
-        return frame
+        """A row for each round told: its parameters, the reading, and how suspicious that is."""
+        with self._log.looking():
+            return self._log.result().to_dataframe()
 
     def __repr__(self) -> str:
         plan, n = self.engine.plan, len(self.engine.told)
         return f"<Study: {plan.direction}, {n} readings, {len(self.pending)} pending>"
+
+    def _repr_html_(self) -> str:
+        with self._log.looking():
+            return self._log.result()._repr_html_()
 
     # --- files ---------------------------------------------------------------------------------
 
@@ -315,10 +294,7 @@ class Study:
         Raises:
             ValueError: The file is not a saved study, or has another format.
         """
-        found = Result.load(path)
-        study = cls(found.space)
-        study._log.go_on(found)
-        return study
+        return Result.load(path).study()
 
     def close(self) -> None:
         """Let others use the file. Nothing more can be told; answers are still given."""
@@ -339,12 +315,10 @@ class Study:
             raise ValueError(f"sem must be one number, or one for each reading, {n}, got {len(sems)}")
         return sems
 
-    def _begin(self, readings: list[tuple[Any, Any, Any]]) -> None:
+    def _begin(self, readings: list[tuple[Any, float | None, Any]]) -> None:
         """Take in the user's readings, all or none, unless they are there already."""
         log = self._log
-        plan = self.engine.plan
-        table = [(x, plan.reading("initial reading", y), block) for x, y, block in readings]
-        trials = self._rows(table)
+        trials = self._rows(readings)
         if trials and not log.n_rounds:
             log.take(trials)
         given = [_row(trial) for trial in log.trials if trial.is_given]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
 
 from unbribable.decision.asking.ahead import Avoided
 from unbribable.decision.asking.anywhere import Anywhere
@@ -201,6 +200,7 @@ def polish(surface: Landscape, box: Box, starts: Floats) -> Floats:
 
     A search that runs into a floor is also taken back on its way, by halves.
     """
+    from scipy.optimize import minimize  # late: a command that polishes nothing starts faster
 
     def negative(u: Floats) -> tuple[float, Floats]:
         value, gradient = surface.value_and_gradient(u)

@@ -58,6 +58,7 @@ class History:
         self.is_constrained = False
         self._shared: set[str] = set()
         self._all: dict[str, None] = {}
+        self._order: dict[str, None] = {}
         self._newest: FrozenTrial | None = None
         self._ranges: dict[str, str] = {}
         self._trials: list[FrozenTrial] = []
@@ -91,6 +92,8 @@ class History:
     def common(self) -> dict[str, BaseDistribution]:
         """The parameters that all complete trials have, with the distributions of the newest trial.
 
+        In the order in which they were suggested first.
+
         Trials without any parameter do not count.
         """
         newest = self._newest
@@ -108,7 +111,7 @@ class History:
                 f", got {self._ranges[name]}: that of the newest trial counts, and trials outside of it "
                 "are not learned; a study with search_space=... has one for all",
             )
-        return {name: newest.distributions[name] for name in sorted(self._shared)}
+        return {name: newest.distributions[name] for name in self._order if name in self._shared}
 
     @property
     def infinite(self) -> list[FrozenTrial]:
@@ -203,6 +206,7 @@ class History:
         newest = trial if self._newest is None else self._newest
         names = set(trial.distributions)
         self._shared = names if self._newest is None else self._shared & names
+        self._order |= dict.fromkeys(trial.params)
         self._all |= dict.fromkeys(not_single(trial.distributions))
         for name in self._shared:
             here, there = trial.distributions[name], newest.distributions[name]
