@@ -92,7 +92,7 @@ def _point(engine: Engine, among: Sequence[Floats] | None) -> Floats | None:
     """The point that `advise` names; None if there is no reading of those in `among`."""
     if _is_heuristic(engine, among):
         return engine.incumbent(among)
-    return engine.algorithm().certified(units=engine.model().units).x
+    return certified(engine.algorithm(), units=engine.model().units).x
 
 
 def left_to_gain(engine: Engine, among: Sequence[Floats] | None = None) -> LeftToGain:

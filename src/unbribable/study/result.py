@@ -288,8 +288,8 @@ class Result:
             current = self.engine.settled()
             counted = {} if current is None else {each.t: each.y for each in current.corrected}
             frame["block"] = [trial.block for trial in self.trials]
-            frame["offset"] = [
-                nan if trial.y is None else trial.y - counted[trial.t] for trial in self.trials
+            frame["offset"] = [  # nobody learned a reading that is false for certain
+                nan if trial.y is None else trial.y - counted.get(trial.t, nan) for trial in self.trials
             ]
         return frame
 
