@@ -261,7 +261,10 @@ class Result:
         return study
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """A row for each round told: its parameters, the reading, and how suspicious that is."""
+        """A row for each round told: its parameters, the reading, and how suspicious that is.
+
+        With blocks or a drift also the block, and what it and the drift add to the reading: an estimate.
+        """
         try:
             import pandas
         except ModuleNotFoundError as error:
@@ -285,8 +288,8 @@ class Result:
             current = self.engine.settled()
             counted = {} if current is None else {each.t: each.y for each in current.corrected}
             frame["block"] = [trial.block for trial in self.trials]
-            frame["offset"] = [
-                nan if trial.y is None else trial.y - counted[trial.t] for trial in self.trials
+            frame["offset"] = [  # nobody learned a reading that is false for certain
+                nan if trial.y is None else trial.y - counted.get(trial.t, nan) for trial in self.trials
             ]
         return frame
 
