@@ -127,8 +127,7 @@ def test_where_low_readings_are_withheld_an_audit_proves_lies_and_names_the_cond
         audit = ub.audit(points, y, [(0.0, 1.0)], assumptions=assumed, corruption=1.0)
         n = audit.result.n_failed
         said = f"none of the {n} missing readings is missing because of its value"
-        pages = [] if seed else [audit.to_html()]  # its figures take long
-        for text in (str(audit.proof), str(audit.price()), unwrapped(str(audit)), *pages):
+        for text in (str(audit.proof), str(audit.price()), unwrapped(str(audit)), audit.to_html()):
             assert said in text
         n_false += audit.least_corruption > 0.0
     assert is_too_often(n_false, 4, 0.1)

@@ -125,10 +125,9 @@ def test_the_games_of_the_others_are_all_played(tmp_path: Path) -> None:
             assert word in note["traceback"]
     assert_same(records(out), records(tmp_path / "serial"))
     assert not list(out.rglob("*.stuck"))
-    first = spec_of(tmp_path, "GPUCB", "own:Sleeps", "RobustGPUCB", time_limit=5.0, seeds=1)
-    again = sweep(first, out, n_workers=1)
-    assert (again.kept, again.done, len(again.failed)) == (2, 0, 1)
-    assert {*again.failed} < {*tally.failed}
+    again = sweep(spec, out, n_workers=2)
+    assert (again.kept, again.done) == (4, 0)
+    assert sorted(again.failed) == sorted(tally.failed)  # in the order in which they ended
 
 
 def test_a_note_of_a_sweep_before_counts_no_more(tmp_path: Path) -> None:
