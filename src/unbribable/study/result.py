@@ -1,5 +1,6 @@
 """What a study comes to: the robust answer, the naive one beside it, and everything told."""
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -312,8 +313,7 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     t, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
     u = engine.u_of(fields["x"])  # refuses what is not a point
     x = np.asarray(fields["x"], dtype=np.float64)
-    if isinstance(y, str):  # an infinite one
-        y = float(y)
+    y = {"inf": math.inf, "-inf": -math.inf}.get(y, y) if isinstance(y, str) else y
     y = None if y is None else engine.plan.reading("y", y)
     fields |= {"x": x, "params": space.shown(x), "y": y}
     engine.plan.sem(fields.get("sem"))
