@@ -261,10 +261,7 @@ class Result:
         return study
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """A row for each round told: its parameters, the reading, and how suspicious that is.
-
-        With blocks or a drift also the block, and what it and the drift add to the reading: an estimate.
-        """
+        """A row for each round told: its parameters, the reading, and how suspicious that is."""
         try:
             import pandas
         except ModuleNotFoundError as error:
