@@ -37,7 +37,7 @@ def read_optuna(
     y, pruned = [], []
     for trial in begun:
         is_told = trial.state.name == "COMPLETE"
-        is_told &= takes_infinite or abs(trial.values[0]) <= checks.LARGEST_READING
+        is_told = is_told and (takes_infinite or abs(trial.values[0]) <= checks.LARGEST_READING)
         y.append(float(trial.values[0]) if is_told else None)
         is_lost = not is_told and trial.state.name in ("COMPLETE", "PRUNED")
         pruned += [f"trial {trial.number}"] if is_lost else []

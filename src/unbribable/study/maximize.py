@@ -55,8 +55,8 @@ def maximize(
 
     Args:
         f: Takes a point, an array (d,) (or a dict where the domain has names), returns a number of
-            at most 1e150 in absolute value, or a list (or tuple) of such: readings of that point by
-            themselves, of which any may be a lie. None or NaN among them is missing.
+            at most 1e150 in absolute value, or a list of such: readings of that point by themselves, of
+            which any may be a lie. None or NaN among them is missing.
         domain: A Box, a Grid, a list of pairs (low, high), an array of candidates (n, d), or a dict
             from name to bounds such as {"x": (0.0, 1.0), "n": (1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
@@ -230,7 +230,7 @@ class _Run:
         try:
             value = self._f(self._study.space.shown(query.x))
             plan = self._study.engine.plan
-            if isinstance(value, list | tuple):  # an array is more likely a slip than meant
+            if isinstance(value, list):  # an array or a tuple is more likely a slip than meant
                 readings = [reading_or_none(each, plan) for each in several(value)]
                 if all(each is None for each in readings):
                     raise ValueError(f"y must hold a reading, got none in y={value!r}")
@@ -239,7 +239,7 @@ class _Run:
         except Exception as raised:
             if self._on_error == "raise":
                 raise
-            values = value if isinstance(value, list | tuple) else [value]
+            values = value if isinstance(value, list) else [value]
             is_too_large = any(checks.is_too_large(each) for each in values)
             return _Answer(None, raised, is_too_large, block)
 

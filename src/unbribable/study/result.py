@@ -261,10 +261,7 @@ class Result:
         return study
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """A row for each round told: its parameters, the reading, and how suspicious that is.
-
-        With blocks or a drift also the block, and what it and the drift add to the reading: an estimate.
-        """
+        """A row for each round told: its parameters, the reading, and how suspicious that is."""
         try:
             import pandas
         except ModuleNotFoundError as error:
@@ -417,8 +414,7 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     t, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
     u = engine.u_of(fields["x"])  # refuses what is not a point
     x = np.asarray(fields["x"], dtype=np.float64)
-    if isinstance(y, str):  # an infinite one
-        y = float(y)
+    y = {"inf": math.inf, "-inf": -math.inf}.get(y, y) if isinstance(y, str) else y
     y = None if y is None else engine.plan.reading("y", y)
     fields |= {"x": x, "params": space.shown(x), "y": y}
     engine.plan.sem(fields.get("sem"))
