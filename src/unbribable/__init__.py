@@ -20,6 +20,7 @@ from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
+from unbribable.study.constraints import LinearConstraint
 from unbribable.study.maximize import maximize, minimize
 from unbribable.study.result import Result
 from unbribable.study.study import Study
@@ -50,6 +51,7 @@ __all__ = [
     "LadderGPUCB",
     "LayeredGPUCB",
     "Linear",
+    "LinearConstraint",
     "Matern",
     "MaxInformationGain",
     "Player",

@@ -112,7 +112,12 @@ class Algorithm:
         return self.seed.choose(t, self.draws)
 
     def query_at(
-        self, t: int, drawn: str, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()
+        self,
+        t: int,
+        drawn: str,
+        others: Sequence[Floats] = (),
+        avoid: Sequence[Floats] = (),
+        where: Grid | Box | None = None,
     ) -> Query:
         """The query of round t if the draw names `drawn`. For hosts that number the rounds themselves.
 
@@ -123,8 +128,9 @@ class Algorithm:
             drawn: The instance its draw names, see `drawn`.
             others: Points pending elsewhere, as the kernel sees them, (d,) each.
             avoid: Points not to be asked for, unless there is no other.
+            where: The part of the domain in which to ask, see `Box.holding`; all of it if None.
         """
-        return self._learning.choice(t, others, avoid).query(drawn)
+        return self._learning.choice(t, others, avoid, where).query(drawn)
 
     # --- learning ------------------------------------------------------------------------------
 

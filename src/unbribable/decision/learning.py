@@ -10,7 +10,9 @@ from unbribable.decision.journal import Journal, Lost
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import CHOOSERS, Reading
 from unbribable.model import checks
+from unbribable.model.box import Box
 from unbribable.model.checks import Floats
+from unbribable.model.domain import Grid
 from unbribable.theory.information_gain import MaxInformationGain
 
 
@@ -51,14 +53,20 @@ class Learning:
         self._unsettled: dict[str, Instance] = {}  # those that learned since the journal was settled
         self._choice: Choice | None = None
 
-    def choice(self, t: int, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()) -> Choice:
-        """What to ask in round t, with these points pending elsewhere and those to avoid."""
-        is_own = not (len(others) or len(avoid))
+    def choice(
+        self,
+        t: int,
+        others: Sequence[Floats] = (),
+        avoid: Sequence[Floats] = (),
+        where: Grid | Box | None = None,
+    ) -> Choice:
+        """What to ask in round t, with these points pending elsewhere and those to avoid; and where."""
+        is_own = not (len(others) or len(avoid)) and where is None
         if is_own and self._choice is not None and self._choice.t == t:
             return self._choice
         asked = tuple(self.journal.pending.values())
         turn, n_told = self.journal.turn(t), len(self.journal.readings)
-        choice = Choice(self.policy, self.search, t, turn, asked, others, avoid, n_told)
+        choice = Choice(self.policy, self.search, t, turn, asked, others, avoid, n_told, where)
         if is_own:
             self._choice = choice
         return choice

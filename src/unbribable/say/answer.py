@@ -77,8 +77,10 @@ def answer(
     return lines
 
 
-def no_answer(n_rounds: int, n_failed: int) -> str:
-    """What there is to say without a reading."""
+def no_answer(n_rounds: int, n_failed: int, n_readings: int = 0) -> str:
+    """What there is to say without a reading, or where none is of a point that is allowed."""
+    if n_readings:
+        return f"Nothing to use yet: none of the {n_readings} readings is of a point that is allowed."
     return f"No reading yet; {n_failed} of {n_rounds} evaluations failed."
 
 

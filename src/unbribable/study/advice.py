@@ -8,14 +8,13 @@ import numpy as np
 
 from unbribable.decision.asking.ahead import is_among
 from unbribable.decision.proven.basis import Basis
-from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.conditions import Crossed, FitIsRight
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
 from unbribable.decision.proven.price import Price
 from unbribable.decision.proven.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, certified, left_out
+from unbribable.decision.recommend import Recommendation, by_lies, certified
 from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.checks import Floats
@@ -45,7 +44,7 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     algorithm, units, x = current.algorithm(), current.model().units, None
     is_heuristic = among is not None or engine.plan.explore is not None
     if is_heuristic:
-        x = current.incumbent(among)
+        x = current.incumbent(engine.may_be_advised(among))
         if x is None:
             return None
     best = certified(algorithm, units=units, x=x)
@@ -74,8 +73,7 @@ def counted(best: Recommendation, engine: Engine) -> Recommendation:
     """
     algorithm, units = engine.algorithm(), engine.model().units
     shares = own_shares(algorithm.assumptions.delta)
-    candidates = algorithm.candidates.coordinates
-    lies = ByLies(left_out(algorithm, shares), candidates, best.index, units)
+    lies = by_lies(algorithm, best.index, units, shares)
     n_lies = max(_lies_allowed(engine), _n_flagged(engine), lies.least)
     interval, more = lies.interval(n_lies), lies.better(n_lies)
     is_void = interval is None or more is None

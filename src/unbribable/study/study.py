@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
@@ -14,6 +14,7 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
+from unbribable.study.constraints import Constraint
 from unbribable.study.engine import Engine
 from unbribable.study.given import pairs, reading_or_none
 from unbribable.study.logbook import Logbook
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     import pandas
 
     from unbribable.auditing.audit import Audit
+
+
+FORGOTTEN = "forgotten"
+"""Why a query that was given up has no reading."""
+
+NONE_READ = "a recommendation needs a reading of a point that is allowed, there is none; tell one"
 
 
 @with_settings
@@ -42,6 +49,9 @@ class Study:
             pair of integers is a range of integers), a list of pairs (low, high), a Box, a Grid, or
             an array of candidates (n, d).
         {settings}
+        constraints: Which points may be asked and recommended: a list of LinearConstraint, or of
+            functions that take a point as `query.params` (or `query.x`, where coordinates have no
+            names) and return True where it is allowed. Readings told outside are learned.
         direction: "maximize" or "minimize".
         n_rounds: How many readings are intended, if that is known. A share of lies is
             one of these; without it, of the readings there are.
@@ -62,6 +72,7 @@ class Study:
         self,
         space: Any,
         *,
+        constraints: Iterable[Constraint] = (),
         direction: str = "maximize",
         n_rounds: int | None = None,
         seed: Any = None,
@@ -69,7 +80,8 @@ class Study:
         file: str | os.PathLike[str] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        where, plan, readings = Space.of(space), Plan.of(n_rounds, settings, direction), pairs(initial)
+        where, readings = Space.of(space).within(constraints), pairs(initial)
+        plan = Plan.of(n_rounds, settings, direction)
         self._log = Logbook(where, Engine(where.domain, plan, seed), file, seed)
         try:
             self._begin(readings)
@@ -100,19 +112,31 @@ class Study:
         return tuple(self._log.pending.values())
 
     @overload
-    def ask(self, n: None = None) -> Query: ...
+    def ask(self, n: None = None, *, fixed: Mapping[Any, Any] | None = None) -> Query: ...
     @overload
-    def ask(self, n: int) -> list[Query]: ...
-    def ask(self, n: int | None = None) -> Query | list[Query]:
+    def ask(self, n: int, *, fixed: Mapping[Any, Any] | None = None) -> list[Query]: ...
+    def ask(
+        self, n: int | None = None, *, fixed: Mapping[Any, Any] | None = None
+    ) -> Query | list[Query]:
         """The next point to read, or a list of n of them; they are pending until told.
 
         `query.x` is the point, `query.params` the same by name.
+
+        Args:
+            n: How many; one, and not in a list, if None.
+            fixed: Values that the points must have, {"gas": "Ar"} (or index -> value, where coordinates
+                have no names): everything else is chosen by the same rule.
+
+        Raises:
+            TypeError, ValueError: There is no such parameter or value, or no allowed point has them.
         """
         count = 1 if n is None else checks.integer("n", n, at_least=1)
-        queries = self._log.ask(count)
+        queries = self._log.ask(count, fixed)
         return queries[0] if n is None else queries
 
-    def tell(self, query: Any, y: Any, *, error: str | None = None) -> int:
+    def tell(
+        self, query: Any, y: Any, *, x: Any = None, error: str | None = None, again: bool = False
+    ) -> int:
         """Take the reading y of a query, or of a point.
 
         Whoever tells points of their own one by one states that they were read in this order, which the
@@ -124,7 +148,11 @@ class Study:
             y: The reading, a number of at most 1e150 in absolute value. None or NaN: there is none and
                 there will be none. Then nothing is learned, and the point is not asked again while
                 there are others; the guarantee supposes that its value is not the reason.
+            x: Where the query was really read, if elsewhere than asked (421 degrees instead of 420): a
+                point, a dict or (d,). It is taken to have been set before the reading was known.
             error: Why there is no reading, in words.
+            again: Where there is no reading: whether the point may be asked again, as after a furnace
+                has tripped, for a reason that has nothing to do with the point.
 
         Returns:
             The round.
@@ -135,16 +163,53 @@ class Study:
             OSError: The file cannot be written; the reading is kept in memory, and the `result` of
                 the error has it.
         """
-        value = reading_or_none(y)
+        value, again = reading_or_none(y), checks.truth("again", again)
+        if again and value is not None:
+            raise ValueError(f"again must be False where there is a reading, got again=True, y={y!r}")
         if error is not None and value is not None:
             raise ValueError(
                 f"error must be None where there is a reading, got error={error!r}, y={y!r}"
             )
         with self._log.changing():
             asked, is_given = self._log.find(query)
+            if x is not None:
+                if is_given:
+                    raise ValueError(
+                        f"x must be left out where no pending query is told, got x={x!r}; tell(x, y)"
+                    )
+                asked = self._log.own(asked.t, x)
             error = (error or "no reading") if value is None else None
             params = self.space.shown(asked.x)
-            self._log.take([Trial(asked.t, asked.x, params, value, is_given, error, u=asked.u)])
+            told = Trial(asked.t, asked.x, params, value, is_given, error, may_repeat=again, u=asked.u)
+            self._log.take([told])
+        return asked.t
+
+    def forget(self, query: Any) -> int:
+        """Give up a pending query, which was not read and will not be: its point may be asked again.
+
+        Nothing is learned. What is guaranteed supposes, as for any round without a reading, that its
+        value is not the reason, which nobody can know who has not read it.
+
+        Args:
+            query: A pending query, or its point.
+
+        Returns:
+            The round, which stays counted.
+
+        Raises:
+            RuntimeError: The query is not pending here.
+            OSError: The file cannot be written.
+        """
+        with self._log.changing():
+            asked, is_given = self._log.find(query)
+            if is_given:
+                raise RuntimeError(
+                    f"query must be pending to be forgotten, got {query!r}; pending are the rounds "
+                    f"{list(self._log.pending)}"
+                )
+            params = self.space.shown(asked.x)
+            gone = Trial(asked.t, asked.x, params, None, error=FORGOTTEN, may_repeat=True, u=asked.u)
+            self._log.take([gone])
         return asked.t
 
     def retract(self, t: int, reason: str, *, unrelated_to_value: bool = False) -> None:
@@ -187,16 +252,21 @@ class Study:
             U = np.array([engine.u_of(self.space.given(x)) for x in X]).reshape(-1, engine.domain.d)
             return engine.predict(U)
 
-    def recommend(self) -> Recommendation:
+    def recommend(self, *, fixed: Mapping[Any, Any] | None = None) -> Recommendation:
         """The point to use, with its interval and certificate.
 
+        Args:
+            fixed: Values that it must have, as in `ask`: the best of the points read that have them.
+                The certificate compares it with every allowed candidate all the same.
+
         Raises:
-            RuntimeError: There is no reading yet.
+            RuntimeError: There is no reading yet, or none of a point that may be recommended.
         """
         with self._log.looking() as engine:
             _with_reading(engine)
-            best = self._log.result().recommendation
-        assert best is not None
+            best = self._log.result().recommended(fixed)
+        if best is None:
+            raise RuntimeError(NONE_READ if fixed is None else f"{NONE_READ} with fixed={fixed!r}")
         return best
 
     def suspects(self, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -259,13 +329,17 @@ class Study:
         self._log.result().save(path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Study":
+    def load(cls, path: str | os.PathLike[str], *, constraints: Iterable[Constraint] = ()) -> "Study":
         """A study that was saved, or a run of `maximize`, in memory: it goes on exactly.
+
+        Args:
+            path: The file.
+            constraints: Those that are functions, which no file can keep.
 
         Raises:
             ValueError: The file is not a saved study, or has another format.
         """
-        found = Result.load(path)
+        found = Result.load(path, constraints=constraints)
         study = cls(found.space)
         study._log.go_on(found)
         return study

@@ -10,6 +10,7 @@ from unbribable.model.checks import Floats
 
 STORED = (
     "number", "x", "params", "y", "is_given", "error", "retracted", "because_of_value", "is_row",
+    "may_repeat",
 )  # fmt: skip
 """What a file keeps of a trial; `number` is the round."""
 
@@ -45,6 +46,8 @@ class Trial:
     """Whether there is no reading because of its value: f returned an infinite one."""
     is_row: bool = False
     """Whether it came in a table, whose order says nothing of when it was read."""
+    may_repeat: bool = False
+    """Whether its point may be asked again although there is no reading."""
     u: Floats | None = None
     """The point as the kernel sees it, (d,); None where it is unknown."""
 
@@ -75,6 +78,7 @@ class Trial:
         checks.truth("is_given", self.is_given)
         checks.truth("because_of_value", self.because_of_value)
         checks.truth("is_row", self.is_row)
+        checks.truth("may_repeat", self.may_repeat)
         if self.retracted is not None:
             checks.truth("retracted", self.retracted)
         if not (self.error is None if self.y is not None else isinstance(self.error, str)):

@@ -12,7 +12,9 @@ from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.proven.levels import Believer
 from unbribable.model import checks
+from unbribable.model.box import Box
 from unbribable.model.checks import Floats
+from unbribable.model.domain import Grid
 
 
 class Choice:
@@ -27,6 +29,7 @@ class Choice:
         others: Points that are being read elsewhere, as the kernel sees them, (d,) each.
         avoid: Points not to be played, unless there is no other.
         stream: Number of the stream of random points.
+        where: The part of the domain whose points may be played in this round; all of it if None.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Choice:
         others: Sequence[Floats],
         avoid: Sequence[Floats],
         stream: int,
+        where: Grid | Box | None = None,
     ) -> None:
         self.t = t
         self.turn = turn
@@ -46,7 +50,10 @@ class Choice:
         self.asked = asked
         self._pending = [*(query.u for query in asked), *others]
         self._avoid = avoid
-        self.is_plain = not (len(self._pending) or len(avoid))  # nothing is pending or to be avoided
+        self.held = where if isinstance(where, Box) else None
+        self.only = where.allowed if isinstance(where, Grid) else search.candidates.allowed
+        # Nothing is pending or to be avoided, and every point may be played.
+        self.is_plain = not (len(self._pending) or len(avoid)) and where is None and self.only is None
         self._policy = policy
         self._search = search
         self._draws = policy.draws
@@ -60,7 +67,9 @@ class Choice:
         if self.is_plain:
             return NOTHING
         if instance.label not in self._aheads:
-            self._aheads[instance.label] = Ahead.of(instance.posterior, self._pending, self._avoid)
+            self._aheads[instance.label] = Ahead.of(
+                instance.posterior, self._pending, self._avoid, self.only
+            )
         return self._aheads[instance.label]
 
     def anywhere(self, instance: Believer) -> Anywhere:
