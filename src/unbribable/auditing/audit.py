@@ -235,7 +235,7 @@ class Audit:
             with TemporaryDirectory() as folder:
                 path = Path(folder) / "study.json"
                 self.result.save(path)
-                return Study.load(path)
+                return Study.load(path, constraints=self.result.space.constraints)
         if not Path(file).exists():
             self.result.save(file)
         plan, trials = self.result.engine.plan, self.result.trials

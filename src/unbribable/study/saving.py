@@ -42,15 +42,20 @@ def resumed(run_file: RunFile, space: Space, plan: Plan, seed: Any) -> Result:
     n_then = stored["plan"]["n_rounds"]
     if n_then is not None and (type(n_then) is not int or n_then < 1):
         raise ValueError(f"{file} must be a run saved by Result.save, got n_rounds={n_then!r}")
-    now: dict[str, Any] = {"domain": space.to_plain(), "plan": {**plan.to_plain(), "n_rounds": n_then}}
-    now["domain"].setdefault("constraints", None)
+    domain: Any = json.loads(json.dumps(space.to_plain()))
+    before, given = (each.get("constraints") for each in (stored["domain"], domain))
+    if before != given:
+        raise ValueError(
+            f"{file} holds a study whose constraints were {before!r}, got {given!r}; give the same ones "
+            "(of functions a file keeps only how many there were)"
+        )
+    now = {"domain": space.to_plain(), "plan": {**plan.to_plain(), "n_rounds": n_then}}
     for name, arguments in json.loads(json.dumps(now)).items():
         for key, value in arguments.items():
             if stored[name].get(key) != value:
-                again = " (functions cannot be kept, give them again)" if key == "constraints" else ""
                 raise ValueError(
                     f"{file} holds another run: {name} {key} was {stored[name].get(key)!r}, got "
-                    f"{value!r}; use the same arguments{again}, or another file"
+                    f"{value!r}; use the same arguments, or another file"
                 )
     found = restored(file, stored, replace(plan, n_rounds=n_then), space.constraints)
     if seed is not None and Seed.of(seed) != found.engine.seed:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 FORGOTTEN = "forgotten"
 """Why a query that was given up has no reading."""
 
-NONE_READ = "a recommendation needs a reading of a point that is allowed, there is none; tell one"
-
 
 @with_settings
 class Study:
@@ -266,7 +264,10 @@ class Study:
             _with_reading(engine)
             best = self._log.result().recommended(fixed)
         if best is None:
-            raise RuntimeError(NONE_READ if fixed is None else f"{NONE_READ} with fixed={fixed!r}")
+            values = "" if fixed is None else f" with fixed={fixed!r}"
+            raise RuntimeError(
+                f"a recommendation needs a reading of an allowed point{values}, there is none; tell one"
+            )
         return best
 
     def suspects(self, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
