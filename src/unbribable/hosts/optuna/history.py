@@ -177,12 +177,13 @@ class History:
         self._engines = [*others, (space, engine)][-N_ENGINES:]
         return engine
 
-    def ask(self, number: int, space: Space) -> dict[str, Any]:
-        """Parameters for a trial."""
+    def ask(self, number: int, space: Space, fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Parameters for a trial; some may be fixed."""
         engine = self.engine(space)
         if self.is_constrained:
             self._say_once(UNCONSTRAINED)
-        query = engine.ask(number + 1, self._pending(number, space))
+        where = space.at(fixed) if fixed else None
+        query = engine.ask(number + 1, self._pending(number, space), where)
         self._proposed[number] = (space, query)
         return space.decode(query.u)
 

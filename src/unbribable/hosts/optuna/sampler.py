@@ -33,6 +33,7 @@ from unbribable.hosts.optuna.terms import (
     Terms,
     agree,
     all_trials,
+    fixed_of,
     mark_seen,
     retracted_of,
     set_retracted,
@@ -71,6 +72,8 @@ class UnbribableSampler(BaseSampler):
     `search_space` is given; their effect on the value is noise to this sampler. Where a range changes,
     that of the newest trial counts. Running trials are taken into account until they end: one that was
     killed stays running, unless the storage has a heartbeat, and keeps others away from its point.
+    Values that are fixed, by `study.enqueue_trial({"gas": "Ar"})` for one trial or by Optuna's
+    PartialFixedSampler around this one for all, are kept, and the others are chosen to go with them.
 
     Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
     the complete trials that meet them.
@@ -269,7 +272,10 @@ class UnbribableSampler(BaseSampler):
         if not search_space:
             return {}
         with self._following(study) as history:
-            return history.ask(trial.number, Space(search_space))
+            whole = not_single(history.common() if self._search_space is None else self._search_space)
+            fixed = fixed_of(study, trial, whole)
+            params = history.ask(trial.number, Space(whole if fixed else search_space), fixed)
+            return {name: params[name] for name in search_space}
 
     def sample_independent(
         self,

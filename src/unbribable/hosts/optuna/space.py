@@ -56,6 +56,17 @@ class Space:
                 dimensions = {**dimensions, name: Choice(each.choices)}
         return named.Space.of(Encoding(dimensions))
 
+    def at(self, fixed: Mapping[str, Any]) -> Box:
+        """The part of the box whose points have these values."""
+        values = {}
+        for name, value in fixed.items():
+            each = self.distributions[name]
+            is_choice = isinstance(each, CategoricalDistribution)
+            values[name] = int(each.to_internal_repr(value)) if is_choice else value
+        domain = named.Space.of(self.encoding).at(values)
+        assert isinstance(domain, Box)
+        return domain
+
     def covers(self, params: Mapping[str, Any]) -> bool:
         """Whether all parameters of the space are there; others may be too."""
         return self.distributions.keys() <= params.keys()

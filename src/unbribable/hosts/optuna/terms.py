@@ -176,6 +176,24 @@ def mark_seen(study: Study, trial: FrozenTrial) -> None:
     study._storage.set_trial_system_attr(trial._trial_id, TRIAL_KEY, True)
 
 
+def fixed_of(study: Study, trial: FrozenTrial, space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Values of parameters of the space that are fixed for this trial, where they are possible.
+
+    Those that it was enqueued with, and those of a PartialFixedSampler around ours.
+    """
+    around = getattr(study.sampler, "_fixed_params", None)
+    fixed = {**(around or {}), **(trial.system_attrs.get("fixed_params") or {})}
+    return {name: value for name, value in fixed.items() if name in space and is_in(space[name], value)}
+
+
+def is_in(distribution: BaseDistribution, value: Any) -> bool:
+    """Whether a distribution has a value."""
+    try:
+        return bool(distribution._contains(distribution.to_internal_repr(value)))
+    except (TypeError, ValueError):
+        return False
+
+
 def value_of(trial: FrozenTrial) -> float:
     """The value of a complete trial."""
     assert trial.values is not None
