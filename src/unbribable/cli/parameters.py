@@ -1,17 +1,18 @@
 """Parameters, and numbers of lies, as the command line writes them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-RULE = "name=low:high, name=low:high:log, name=low:high:int (:log), or name=a,b,c"
+RULE = "name=low:high, name=low:high:log, name=low:high:int (:log), either with :step=2, or name=a,b,c"
 
 LIES = "so many readings may be lies, of any size, or this share of them (0.1 by default)"
 
 
 def parameter(text: str) -> tuple[str, "BaseDistribution"]:
-    """A parameter as the command line writes it: name=low:high[:int][:log], or name=a,b,c."""
+    """A parameter as the command line writes it: name=low:high[:int][:log][:step=2], or name=a,b,c."""
     name, distribution = _read(text)
     if distribution.single():
         raise ValueError(f"param must have two values or more, got param={text!r}; leave it out")
@@ -30,14 +31,64 @@ def _read(text: str) -> tuple[str, "BaseDistribution"]:
             raise ValueError(f"param must have different choices, got param={text!r}")
         return name, CategoricalDistribution(choices)
     low, high, *words = bounds.split(":")
-    if len(set(words)) < len(words) or not set(words) <= {"int", "log"}:
+    steps = [word.removeprefix("step=") for word in words if word.startswith("step=")]
+    kinds = [word for word in words if not word.startswith("step=")]
+    is_twice = len(set(kinds)) < len(kinds) or len(steps) > 1
+    if is_twice or not set(kinds) <= {"int", "log"}:
         raise ValueError(f"param must be {RULE}, got param={text!r}")
+    is_log = "log" in kinds
     try:
-        if "int" in words:
-            return name, IntDistribution(int(low), int(high), log="log" in words)
-        return name, FloatDistribution(float(low), float(high), log="log" in words)
+        if "int" in kinds:
+            step = int(steps[0]) if steps else 1
+            return name, IntDistribution(int(low), int(high), log=is_log, step=step)
+        part = float(steps[0]) if steps else None
+        return name, FloatDistribution(float(low), float(high), log=is_log, step=part)
     except ValueError as error:
         raise ValueError(f"param must be {RULE}, got param={text!r}: {error}") from None
+
+
+def values(texts: Sequence[str], space: "Mapping[str, BaseDistribution]", option: str) -> dict[str, Any]:
+    """Values of some of the parameters, as the command line writes them: name=value.
+
+    Args:
+        texts: One for each.
+        space: All parameters.
+        option: What the command calls them.
+    """
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    from unbribable.hosts.optuna.space import Space
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name not in space or not value:
+            raise ValueError(f"{option} must be name=value of one of {[*space]}, got {option}={text!r}")
+        if name in found:
+            raise ValueError(f"{option} must name each parameter once, got {option}={text!r} besides")
+        distribution = space[name]
+        if isinstance(distribution, CategoricalDistribution):
+            named = {str(choice): choice for choice in distribution.choices}
+            if value not in named:
+                raise ValueError(f"{option}: {name} must be one of {', '.join(named)}, got {text!r}")
+            found[name] = named[value]
+        else:
+            found[name] = _number(
+                text, value, int if isinstance(distribution, IntDistribution) else float
+            )
+        try:
+            Space({name: distribution}).encode({name: found[name]})
+        except ValueError as error:
+            raise ValueError(f"{option}: {error}") from None
+    return found
+
+
+def _number(text: str, value: str, kind: type[int] | type[float]) -> float:
+    try:
+        return kind(value)
+    except ValueError:
+        word = "a whole number" if kind is int else "a number"
+        raise ValueError(f"a value must be {word} there, got {text!r}") from None
 
 
 def number_or_share(lies: str | None) -> float | None:

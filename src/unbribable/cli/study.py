@@ -2,6 +2,7 @@
 
 import math
 import shlex
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Answer, door, extended, option
-from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters
+from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters, values
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
@@ -19,6 +20,7 @@ from unbribable.say.price import sentence, to_dict
 from unbribable.say.words import digits, plus_minus, point, wrapped
 
 if TYPE_CHECKING:
+    from optuna.samplers import BaseSampler
     from optuna.storages import RDBStorage
     from optuna.study import Study
 
@@ -101,15 +103,24 @@ def create(
 
 
 @partial(step, "ask")
-def ask(study: "Study", sampler: "UnbribableSampler") -> Answer:
+def ask(
+    study: "Study",
+    sampler: "UnbribableSampler",
+    fix: Annotated[
+        list[str] | None, option("A value that the point must have, name=value; repeat for others.")
+    ] = None,
+) -> Answer:
     """Print the next point to read: the number to tell it under, and its parameters to six digits.
 
     \b
     Examples:
       unbribable study ask laser            # prints: 7 power=3.21 pulses=40
       unbribable study ask laser --json     # prints: {"number": 7, "params": {...}}
+      unbribable study ask laser --fix pulses=40
     """
     space = sampler.search_space or {}
+    if fix:
+        study.sampler = _holding(sampler, values(fix, space, "--fix"))
     trial = study.ask(fixed_distributions=space)
     params = {name: trial.params[name] for name in space}
     words = (shlex.quote(f"{name}={digits(value)}") for name, value in params.items())
@@ -124,6 +135,10 @@ def tell(
     number: Annotated[int, typer.Argument(help="The number that ask printed.")],
     value: Annotated[float | None, typer.Argument(help="The reading.")] = None,
     failed: Annotated[bool, option("There is no reading.", "--failed")] = False,
+    again: Annotated[bool, option("With --failed: the point may be asked again.", "--again")] = False,
+    at: Annotated[
+        list[str] | None, option("What was really set, name=value, if not what ask printed; repeat.")
+    ] = None,
 ) -> Answer:
     """Tell the reading of a point that was asked for, or that there is none.
 
@@ -131,8 +146,11 @@ def tell(
     Examples:
       unbribable study tell laser 7 0.93
       unbribable study tell laser 8 --failed          # or: tell laser 8 nan
+      unbribable study tell laser 9 0.91 --at power=3.3
     """
     from optuna.trial import TrialState
+
+    from unbribable.hosts.optuna.terms import set_may_repeat, set_read_at
 
     if (value is None) == (not failed):
         raise ValueError("tell needs a reading, or --failed, and not both")
@@ -140,6 +158,37 @@ def tell(
         value, failed = None, True
     if value is not None and math.isinf(value):
         raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
+    if again and not failed:
+        raise ValueError(f"--again must come with --failed, got the reading {value}")
+    really = values(at or [], sampler.search_space or {}, "--at")
+    _check_pending(study, number)
+    if really:
+        set_read_at(study, number, really)
+    if again:
+        set_may_repeat(study, number)
+    study.tell(number, value, state=TrialState.FAIL if failed else None)
+    return Answer({"number": number, "value": value} | ({"at": really} if really else {}))
+
+
+@partial(step, "forget")
+def forget(
+    study: "Study",
+    sampler: "UnbribableSampler",
+    number: Annotated[int, typer.Argument(help="The number that ask printed.")],
+) -> Answer:
+    """Give up a point that was asked for and never read: it may be asked again.
+
+    \b
+    Examples:
+      unbribable study forget laser 7
+    """
+    _check_pending(study, number)
+    sampler.forget(study, number)
+    return Answer({"number": number}, f"gave up {number}; its point may be asked again")
+
+
+def _check_pending(study: "Study", number: int) -> None:
+    """Refuse a number that was not asked, or was told."""
     trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
     if number not in trials:
         raise ValueError(f"number must be one that ask printed, got {number}")
@@ -149,8 +198,6 @@ def tell(
             f"number must be one that is pending, got {number}, which was told {then}; a reading is "
             "told once, ask for another point"
         )
-    study.tell(number, value, state=TrialState.FAIL if failed else None)
-    return Answer({"number": number, "value": value})
 
 
 @partial(step, "status")
@@ -224,6 +271,16 @@ def recommend(
     elif eps is not None:
         lines += wrapped(priced or "no price: nothing is guaranteed")
     return Answer({**best.to_dict(), "price": to_dict(price, TRIALS)}, "\n".join(lines))
+
+
+def _holding(sampler: "UnbribableSampler", fixed: dict[str, Any]) -> "BaseSampler":
+    """The sampler for trials that have these values."""
+    from optuna.exceptions import ExperimentalWarning
+    from optuna.samplers import PartialFixedSampler
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        return PartialFixedSampler(fixed, sampler)
 
 
 def _amount(corruption: str | None) -> float | str | None:

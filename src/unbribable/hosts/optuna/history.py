@@ -13,7 +13,14 @@ from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.proposal import Query
 from unbribable.hosts.optuna.space import Space, not_single
-from unbribable.hosts.optuna.terms import TRIAL_KEY, Terms, constraints_of, value_of
+from unbribable.hosts.optuna.terms import (
+    REPEAT_KEY,
+    TRIAL_KEY,
+    Terms,
+    constraints_of,
+    params_of,
+    value_of,
+)
 from unbribable.model.checks import LARGEST_READING, Floats
 from unbribable.study.engine import Engine
 from unbribable.study.trial import Trial
@@ -168,7 +175,8 @@ class History:
             if known is None and trial.state == TrialState.COMPLETE and self._tell(engine, trial, space):
                 continue
             if known is None:
-                u = self._point(trial, space) if is_lost(trial) else None
+                is_avoided = is_lost(trial) and REPEAT_KEY not in trial.system_attrs
+                u = self._point(trial, space) if is_avoided else None
                 known = self._without_value(engine, trial, u)
             is_pruned = trial.state == TrialState.PRUNED
             is_selected = (is_pruned and not unrelated_to_value) or is_infinite(trial)
@@ -210,12 +218,12 @@ class History:
             rule = "the value of a trial must be finite"
         elif is_infinite(trial):
             rule = f"the value of a trial must be within +-{LARGEST_READING:g}"
-        elif not space.covers(trial.params):
+        elif not space.covers(params_of(trial)):
             rule = f"a trial must have all of the parameters {', '.join(space.distributions)}"
             got = f"{[*trial.params]}"
         else:
             try:
-                u = space.encode(trial.params)
+                u = space.encode(params_of(trial))
             except (TypeError, ValueError) as error:
                 rule, got = "the parameters of a trial must lie in the search space", f"“{error}”"
         if u is None:
@@ -253,7 +261,7 @@ class History:
         """The point of a running or failed trial; None if the space does not have it."""
         if space.covers(trial.params):
             try:
-                return space.encode(trial.params)
+                return space.encode(params_of(trial))
             except (TypeError, ValueError) as error:
                 self._say_once(
                     "the parameters of a running or failed trial must lie in the search space",

@@ -35,7 +35,9 @@ from unbribable.hosts.optuna.terms import (
     all_trials,
     fixed_of,
     mark_seen,
+    params_of,
     retracted_of,
+    set_may_repeat,
     set_retracted,
     study_attr,
     value_of,
@@ -176,7 +178,7 @@ class UnbribableSampler(BaseSampler):
                 around=StudyFacts(among is not None, others, infinite),
                 conditional=others,
                 naive_number=naive.number,
-                naive_params=dict(naive.params),
+                naive_params=params_of(naive),
                 naive_value=value_of(naive),
                 n_trials=len(engine.told),
             )
@@ -227,6 +229,27 @@ class UnbribableSampler(BaseSampler):
                 gone = ", which is retracted already" if number in history.retracted else ""
                 raise ValueError(f"number must be that of a complete trial, got {number}{gone}")
             set_retracted(study, number, checks.text("reason", reason), unrelated_to_value)
+
+    def forget(self, study: Study, number: int) -> None:
+        """End a running trial that was not evaluated and will not be: its point may be proposed again.
+
+        Optuna's own `study.tell(number, state=FAIL)` says that the point failed: it is then avoided.
+
+        Args:
+            study: The study.
+            number: Of the trial.
+
+        Raises:
+            ValueError: There is no running trial of this number.
+        """
+        checks.integer("number", number, at_least=0)
+        running = [trial.number for trial in all_trials(study) if trial.state == TrialState.RUNNING]
+        if number not in running:
+            raise ValueError(
+                f"number must be that of a running trial, got {number}; these are {running}"
+            )
+        set_may_repeat(study, number)
+        study.tell(number, state=TrialState.FAIL)
 
     def result(self, study: Study) -> Result:
         """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""

@@ -23,6 +23,12 @@ RETRACTED_KEY = "unbribable:retracted:"
 """Beginning of a system attribute of a study, which ends in the number of a trial whose value is taken
 out: whether that was stated to be unrelated to the value, and the reason in words."""
 
+AT_KEY = "unbribable:at"
+"""System attribute of a trial: parameters that were set to other values than proposed, and to which."""
+
+REPEAT_KEY = "unbribable:may_repeat"
+"""System attribute of a trial without a value whose point may be proposed again: true."""
+
 FORMAT = 2
 
 MAX_WAIT = 5
@@ -192,6 +198,25 @@ def is_in(distribution: BaseDistribution, value: Any) -> bool:
         return bool(distribution._contains(distribution.to_internal_repr(value)))
     except (TypeError, ValueError):
         return False
+
+
+def set_read_at(study: Study, number: int, params: Mapping[str, Any]) -> None:
+    """Write into a running trial which of its parameters were really set otherwise."""
+    storage = study._storage
+    trial_id = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
+    storage.set_trial_system_attr(trial_id, AT_KEY, dict(params))
+
+
+def set_may_repeat(study: Study, number: int) -> None:
+    """Write into a running trial, which will have no value, that its point may be proposed again."""
+    storage = study._storage
+    trial_id = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
+    storage.set_trial_system_attr(trial_id, REPEAT_KEY, True)
+
+
+def params_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The parameters of a trial as they were really set."""
+    return {**trial.params, **trial.system_attrs.get(AT_KEY, {})}
 
 
 def value_of(trial: FrozenTrial) -> float:
