@@ -203,7 +203,7 @@ def test_linear_constraints_are_stored_and_functions_asked_for_again(tmp_path: P
     for constraints in ([], [SUM], [no_helium], [SUM, no_helium, no_helium]):
         with pytest.raises(ValueError, match=r"constraints were.*'n_functions': 1.*of functions"):
             ub.Study(NAMED, constraints=constraints, file=file)
-    with pytest.raises(ValueError, match="1 function, which no file can keep, got 0; give them again"):
+    with pytest.raises(ValueError, match="1 function, which nothing can keep, got 0; give them again"):
         ub.Result.load(file)
     loaded = ub.Study.load(file, constraints=[no_helium])
     assert loaded.space.constraints == (SUM, no_helium)

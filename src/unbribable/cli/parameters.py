@@ -1,12 +1,19 @@
 """Parameters, and numbers of lies, as the command line writes them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
+    from unbribable.study.constraints import LinearConstraint
+
 RULE = "name=low:high, name=low:high:log, name=low:high:int (:log), either with :step=2, or name=a,b,c"
+
+LINEAR = "'a + 2 b <= 3' or 'a - b >= 0'"
+
+_TERM = re.compile(r"\s*([+-]?)\s*(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)?\s*\*?\s*([^\W\d]\w*)\s*")
 
 LIES = "so many readings may be lies, of any size, or this share of them (0.1 by default)"
 
@@ -89,6 +96,34 @@ def _number(text: str, value: str, kind: type[int] | type[float]) -> float:
     except ValueError:
         word = "a whole number" if kind is int else "a number"
         raise ValueError(f"a value must be {word} there, got {text!r}") from None
+
+
+def linear(text: str) -> "LinearConstraint":
+    """A linear constraint as the command line writes it: a + 2 b <= 3."""
+    from unbribable.study.constraints import LinearConstraint
+
+    total, sense, bound = (part.strip() for part in _split(text))
+    weights: dict[str, float] = {}
+    at = 0
+    while at < len(total):
+        term = _TERM.match(total, at)
+        if term is None or (at > 0 and not term[1]) or term[3] in weights:
+            raise ValueError(f"constraint must be {LINEAR}, each name once, got constraint={text!r}")
+        weights[term[3]] = (-1.0 if term[1] == "-" else 1.0) * float(term[2] or 1.0)
+        at = term.end()
+    try:
+        limit = float(bound)
+    except ValueError:
+        raise ValueError(f"constraint must be {LINEAR}, got constraint={text!r}") from None
+    return LinearConstraint(weights, **{"at_most" if sense == "<=" else "at_least": limit})
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """The sum, which way, and the bound."""
+    for sense in ("<=", ">="):
+        if text.count(sense) == 1:
+            return text.partition(sense)
+    raise ValueError(f"constraint must be {LINEAR}, got constraint={text!r}")
 
 
 def number_or_share(lies: str | None) -> float | None:

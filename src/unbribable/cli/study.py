@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Answer, door, extended, option
-from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters, values
+from unbribable.cli.parameters import LIES, LINEAR, RULE, linear, number_or_share, parameters, values
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
@@ -59,6 +59,9 @@ def create(
     corruption: Annotated[str | None, option("The most that all lies add up to, or unknown.")] = None,
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
+    constraint: Annotated[
+        list[str] | None, option(f"What points must keep, {LINEAR}; repeat for others.")
+    ] = None,
     seed: Annotated[int | None, option("Seed of the initial design.", min=0)] = None,
     storage: Storage = DEFAULT,
 ) -> Answer:
@@ -68,6 +71,7 @@ def create(
     Examples:
       unbribable study create laser --param power=0:5 --param pulses=1:200:int:log
       unbribable study create laser --param power=0:5 --corruption 12 --storage postgresql://...
+      unbribable study create mix --param a=0:1 --param b=0:1 --constraint "a + 2 b <= 1.5"
     """
     with database(storage, is_new=True) as opened:
         import optuna
@@ -81,6 +85,7 @@ def create(
             noise_std=noise_std,
             seed=seed,
             search_space=parameters(param),
+            constraints=[linear(text) for text in constraint or []],
         )
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be maximize or minimize, got direction={direction!r}")

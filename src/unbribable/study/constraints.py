@@ -101,6 +101,44 @@ def constraints_of(given: Iterable[Constraint]) -> tuple[Constraint, ...]:
     return found
 
 
+def to_plain(constraints: Sequence[Constraint]) -> dict[str, Any] | None:
+    """JSON-able: those that are data, and how many are functions; None if there are none."""
+    if not constraints:
+        return None
+    linear = linear_of(constraints)
+    n_functions = len(constraints) - len(linear)
+    return {"linear": [each.to_plain() for each in linear], "n_functions": n_functions}
+
+
+def from_plain(plain: Any, given: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """Back from `to_plain`.
+
+    Args:
+        plain: What was stored.
+        given: The functions, which nothing can store; others may be among them.
+
+    Raises:
+        OtherConstraintsError: There were others, or another number of functions.
+    """
+    held = {} if plain is None else plain
+    if not isinstance(held, Mapping):
+        raise TypeError(f"stored constraints must be a mapping, got {held!r}")
+    linear = [LinearConstraint.from_plain(each) for each in held.get("linear", ())]
+    functions = [each for each in constraints_of(given) if each not in linear]
+    n_functions = held.get("n_functions", 0)
+    if other := linear_of(functions):
+        raise OtherConstraintsError(
+            f"constraints must be those that the study was started with, got {other[0]} besides"
+        )
+    if len(functions) != n_functions:
+        n = "1 function" if n_functions == 1 else f"{n_functions} functions"
+        raise OtherConstraintsError(
+            f"constraints must be those that the study was started with: of these {n}, which nothing "
+            f"can keep, got {len(functions)}; give them again"
+        )
+    return (*linear, *functions)
+
+
 def linear_of(constraints: Sequence[Constraint]) -> list[LinearConstraint]:
     """Those that can be stored."""
     return [each for each in constraints if isinstance(each, LinearConstraint)]

@@ -15,10 +15,11 @@ from unbribable.model.encoding import Encoding
 from unbribable.study.constraints import (
     Constraint,
     LinearConstraint,
-    OtherConstraintsError,
     constraints_of,
+    from_plain,
     is_allowed,
     linear_of,
+    to_plain,
 )
 
 
@@ -145,9 +146,7 @@ class Space:
         """JSON-able. Of constraints that are functions only their number is kept."""
         plain = self._domain_to_plain()
         if self.constraints:
-            linear = [each.to_plain() for each in linear_of(self.constraints)]
-            n_functions = len(self.constraints) - len(linear)
-            plain["constraints"] = {"linear": linear, "n_functions": n_functions}
+            plain["constraints"] = to_plain(self.constraints)
         return plain
 
     def _domain_to_plain(self) -> dict[str, Any]:
@@ -174,22 +173,8 @@ class Space:
             OtherConstraintsError: There were others, or another number of them.
         """
         fields = dict(plain)
-        kind, held = fields.pop("kind", None), fields.pop("constraints", None) or {}
-        if not isinstance(held, Mapping):
-            raise TypeError(f"stored constraints must be a mapping, got {held!r}")
-        linear = [LinearConstraint.from_plain(each) for each in held.get("linear", ())]
-        functions = [each for each in constraints_of(constraints) if each not in linear]
-        n_functions = held.get("n_functions", 0)
-        if other := linear_of(functions):
-            raise OtherConstraintsError(
-                f"constraints must be those that the study was started with, got {other[0]} besides"
-            )
-        if len(functions) != n_functions:
-            n = "1 function" if n_functions == 1 else f"{n_functions} functions"
-            raise OtherConstraintsError(
-                f"constraints must be those that the study was started with: of these {n}, which no "
-                f"file can keep, got {len(functions)}; give them again"
-            )
+        kind, held = fields.pop("kind", None), fields.pop("constraints", None)
+        known = from_plain(held, constraints)
         if kind == "encoding":
             space = cls.of(Encoding.from_plain(fields))
         elif kind == "grid":
@@ -198,7 +183,7 @@ class Space:
             space = cls(Box(**fields))
         else:
             raise ValueError(f"a stored domain must be a box, a grid or an encoding, got kind={kind!r}")
-        return space.within([*linear, *functions])
+        return space.within(known)
 
     # --- inside --------------------------------------------------------------------------------
 

@@ -10,10 +10,11 @@ except ModuleNotFoundError as error:
     raise missing("the sampler needs", "optuna", "optuna") from None
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Unpack
 
+import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -28,11 +29,18 @@ from unbribable.hosts.optuna.answers import (
     note,
 )
 from unbribable.hosts.optuna.history import History
-from unbribable.hosts.optuna.space import Space, not_single, sample_alone, storable
+from unbribable.hosts.optuna.space import (
+    Space,
+    WithConstants,
+    not_single,
+    sample_alone,
+    storable,
+)
 from unbribable.hosts.optuna.terms import (
     Terms,
     agree,
     all_trials,
+    end,
     fixed_of,
     mark_seen,
     params_of,
@@ -47,6 +55,7 @@ from unbribable.model import checks
 from unbribable.say.assumptions import rests_on
 from unbribable.say.study import StudyFacts
 from unbribable.study.advice import advise, basis, doubt, price
+from unbribable.study.constraints import Constraint, constraints_of
 from unbribable.study.engine import Engine
 from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
@@ -77,8 +86,8 @@ class UnbribableSampler(BaseSampler):
     Values that are fixed, by `study.enqueue_trial({"gas": "Ar"})` for one trial or by Optuna's
     PartialFixedSampler around this one for all, are kept, and the others are chosen to go with them.
 
-    Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
-    the complete trials that meet them.
+    Constraints that a trial reports (`trial.set_constraint`) do not guide what is proposed. `recommend`
+    then chooses among the complete trials that meet them.
 
     Args:
         n_trials: Trials that are intended, complete ones of all processes; those that were added,
@@ -88,6 +97,9 @@ class UnbribableSampler(BaseSampler):
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
             The kernel sees its parameters in alphabetical order. For `recommend` and `suspects` it
             may be given later.
+        constraints: Which points may be proposed and recommended: a list of LinearConstraint, or of
+            functions that take a dict of parameters and return True where it is allowed. They need a
+            search_space. The study keeps linear ones, and of functions how many there are.
         seed: Of the initial design and of what is sampled uniformly; the study holds it. If None, the
             process that starts the study writes fresh entropy into it.
 
@@ -100,20 +112,27 @@ class UnbribableSampler(BaseSampler):
         *,
         n_trials: int = 100,
         search_space: Mapping[str, BaseDistribution] | None = None,
+        constraints: Iterable[Constraint] = (),
         seed: Any = None,
         **settings: Unpack[Settings],
     ) -> None:
         self._plan = Plan.of(checks.integer("n_trials", n_trials, at_least=1), settings)
         self._search_space = None if search_space is None else storable(search_space)
+        self._constraints = constraints_of(constraints)
+        if self._constraints and self._search_space is None:
+            raise ValueError("constraints need a search_space, got search_space=None")
+        if self._search_space is not None:
+            Space(self._search_space, self._constraints).box()  # refuses what nothing keeps
         self._seed = None if seed is None else Seed.of(seed)
         self.__setstate__({})
 
     @classmethod
-    def from_study(cls, study: Study) -> "UnbribableSampler":
+    def from_study(cls, study: Study, *, constraints: Iterable[Constraint] = ()) -> "UnbribableSampler":
         """The sampler a study was started with, as the study says.
 
         Args:
             study: Started with this sampler.
+            constraints: Those that are functions, which the study cannot keep.
 
         Raises:
             ValueError: The study was not started with this sampler.
@@ -124,11 +143,12 @@ class UnbribableSampler(BaseSampler):
                 f"the study must have been started with UnbribableSampler, got {study.study_name!r}, "
                 "which was not"
             )
-        terms = Terms.from_plain(plain)
+        terms = Terms.from_plain(plain, constraints)
         settings = {name: getattr(terms.plan, name) for name in Settings.__annotations__}
         return cls(
             n_trials=terms.plan.n_rounds or 0,  # it has one: the constructor sees to that
             search_space=terms.search_space,
+            constraints=terms.constraints,
             seed=terms.seed,
             **settings,
         )
@@ -165,7 +185,8 @@ class UnbribableSampler(BaseSampler):
             among = history.feasible(engine)
             best = advise(engine, among)
             if best is None:
-                more = "" if among is None else " and meets its constraints"
+                more = " at an allowed point" if self._constraints else ""
+                more += "" if among is None else " and meets its constraints"
                 raise RuntimeError(f"recommend needs a complete trial, got none that was learned{more}")
             params, naive = space.decode(best.x), history.naive(study.best_trial)
             if self._search_space is not None:  # as it was declared
@@ -254,7 +275,7 @@ class UnbribableSampler(BaseSampler):
     def result(self, study: Study) -> Result:
         """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""
         with self._looked_at(study) as (_, engine, space):
-            return as_result(engine, Space(not_single(space.distributions)).named())
+            return as_result(engine, self._space(not_single(space.distributions)).named())
 
     def note(self, study: Study, trial: FrozenTrial | None = None) -> None:
         """Write recommendation and suspicious trials into the study, where its dashboard shows them.
@@ -274,8 +295,7 @@ class UnbribableSampler(BaseSampler):
             try:
                 self._agreed(study, anew=True)
             except ValueError:
-                # Optuna has begun it already, and nobody would end it.
-                study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+                end(study, trial)
                 raise
             mark_seen(study, trial)
 
@@ -297,7 +317,15 @@ class UnbribableSampler(BaseSampler):
         with self._following(study) as history:
             whole = not_single(history.common() if self._search_space is None else self._search_space)
             fixed = fixed_of(study, trial, whole)
-            params = history.ask(trial.number, Space(whole if fixed else search_space), fixed)
+            if self._constraints and search_space.keys() <= fixed.keys():
+                return {name: fixed[name] for name in search_space}  # wholly of the user's choice
+            try:
+                is_whole = fixed or self._constraints
+                space = self._space(whole if is_whole else search_space)
+                params = history.ask(trial.number, space, fixed)
+            except ValueError:
+                end(study, trial)
+                raise
             return {name: params[name] for name in search_space}
 
     def sample_independent(
@@ -320,7 +348,7 @@ class UnbribableSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the lock, and without what follows from the trials."""
-        names = ("_plan", "_search_space", "_seed")
+        names = ("_plan", "_search_space", "_constraints", "_seed")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -330,11 +358,21 @@ class UnbribableSampler(BaseSampler):
         self._histories: dict[tuple[str, int], History] = {}
         self._said: dict[tuple[str, int], set[str]] = {}
 
+    def _space(self, several: Mapping[str, BaseDistribution]) -> Space:
+        """Those parameters that have several values, under the constraints."""
+        given = self._search_space or {}
+        constants = {name: given[name] for name in given.keys() - several.keys()}
+        if not self._constraints or not constants:
+            return Space(several, self._constraints)
+        values = Space(constants).decode(np.zeros(1))
+        return Space(several, (WithConstants(self._constraints, values),))
+
     def _agreed(self, study: Study, *, anew: bool = False, writes: bool = True) -> Terms:
         """The terms of the study; compared with it again in every trial."""
         key = (study.study_name, study._study_id)
         if anew or key not in self._terms:
-            mine = Terms(self._plan, Seed.of(self._seed), self._search_space)
+            seed = Seed.of(self._seed)
+            mine = Terms(self._plan, seed, self._search_space, self._constraints)
             is_seed_given = self._seed is not None
             terms = agree(study, mine, is_seed_given=is_seed_given, writes=writes)
             if not writes:
@@ -379,5 +417,5 @@ class UnbribableSampler(BaseSampler):
                     "a study needs parameters with several values that all its complete trials "
                     "have in common, there are none; complete a trial, or give search_space=..."
                 )
-            engine = history.engine(Space(several), unrelated_to_value=unrelated_to_value)
+            engine = history.engine(self._space(several), unrelated_to_value=unrelated_to_value)
             yield history, engine, Space(given)

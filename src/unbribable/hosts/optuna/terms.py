@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.asking.draws import Seed
+from unbribable.study.constraints import Constraint, from_plain, to_plain
 from unbribable.study.plan import Plan
 
 STUDY_KEY = "unbribable"
@@ -45,6 +46,7 @@ class Terms:
     plan: Plan
     seed: Seed
     search_space: Mapping[str, BaseDistribution] | None = None
+    constraints: tuple[Constraint, ...] = ()
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
@@ -57,12 +59,14 @@ class Terms:
             if space is None
             else {name: distribution_to_json(each) for name, each in space.items()},
         }
+        if self.constraints:
+            plain["constraints"] = to_plain(self.constraints)
         back: dict[str, Any] = json.loads(json.dumps(plain))
         return back
 
     @classmethod
-    def from_plain(cls, plain: Any) -> "Terms":
-        """Back from `to_plain`."""
+    def from_plain(cls, plain: Any, constraints: Iterable[Constraint] = ()) -> "Terms":
+        """Back from `to_plain`; constraints that are functions have to be given."""
         check_format(plain)
         space = plain["search_space"]
         return cls(
@@ -71,6 +75,7 @@ class Terms:
             search_space=None
             if space is None
             else {name: json_to_distribution(each) for name, each in space.items()},
+            constraints=from_plain(plain.get("constraints"), constraints),
         )
 
     def check_same(self, plain: Any) -> None:
@@ -78,7 +83,7 @@ class Terms:
         check_format(plain)
         mine = self.to_plain()
         old, new = ({**each, **each["plan"]} for each in (plain, mine))
-        for key in [*mine["plan"], "search_space", "seed"]:
+        for key in [*mine["plan"], "search_space", "constraints", "seed"]:
             if old.get(key) != new.get(key):
                 word = _WORDS.get(key, key)
                 raise ValueError(
@@ -175,6 +180,11 @@ def set_retracted(study: Study, number: int, reason: str, unrelated_to_value: bo
     """Write that the value of a trial is taken out."""
     value: dict[str, Any] = {"unrelated_to_value": unrelated_to_value, "reason": reason}
     study._storage.set_study_system_attr(study._study_id, f"{RETRACTED_KEY}{number}", value)
+
+
+def end(study: Study, trial: FrozenTrial) -> None:
+    """End a trial that Optuna has begun, and that nobody else would end."""
+    study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
 
 
 def mark_seen(study: Study, trial: FrozenTrial) -> None:
