@@ -67,8 +67,8 @@ def test_a_point_with_a_value_that_is_fixed():
 
 
 def test_a_point_given_up_may_be_asked_again_and_one_that_failed_is_not():
-    create("--trials", "8")
-    for value in range(4):
+    create("--trials", "6")
+    for value in range(3):
         asked = as_json("ask", "oven")
         call("tell", "oven", asked["number"], value / 10)
     first = as_json("ask", "oven")

@@ -431,3 +431,59 @@ def test_a_mixture_in_steps_may_have_an_equality() -> None:
 def test_three_options_in_a_tuple_are_not_taken_for_steps(triple: Any) -> None:
     words = ("bounds of 'x'", "(low, high, step) with three values at least", "list of options")
     assert_refused(lambda: Space.of({"x": triple}), ValueError, words)
+
+
+# --- algorithms alone ----------------------------------------------------------------------------
+
+ALGORITHMS: dict[str, Callable[[Any], Any]] = {
+    "GPUCB": lambda domain: ub.GPUCB(domain, ASSUMED),
+    "RobustGPUCB": lambda domain: ub.RobustGPUCB(domain, ASSUMED, C=0.5),
+    "LadderGPUCB": lambda domain: ub.LadderGPUCB(domain, ASSUMED),
+    "QuorumGPUCB": lambda domain: ub.QuorumGPUCB(domain, ASSUMED, n_lies=1),
+    "FastSlowGPUCB": lambda domain: ub.FastSlowGPUCB(domain, ASSUMED, C=0.5, seed=0),
+    "LayeredGPUCB": lambda domain: ub.LayeredGPUCB(domain, ASSUMED, T=20, seed=0),
+}
+
+
+def low(U: Any) -> Any:
+    return U.sum(axis=1) <= 0.8
+
+
+def near(x: Any) -> float:
+    return 0.5 * float(np.exp(-8.0 * (x[0] - 0.9) ** 2 - 8.0 * (x[1] - 0.9) ** 2))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("kind", ["grid", "box"])
+def test_algorithms_keep_to_what_their_domain_allows(name: str, kind: str) -> None:
+    """They learn what is told of other points, and recommend none of these."""
+    grid = ub.Grid(GRID.points, allows=low)
+    box = ub.Box([0, 0], [1, 1], n_candidates=64, allows=low)
+    learner = ALGORITHMS[name](grid if kind == "grid" else box)
+    learner.tell(x=[0.875, 0.875], y=near([0.875, 0.875]))
+    for _ in range(6):
+        first, second = learner.ask(), learner.ask()
+        assert low(np.array([first.x, second.x])).all()
+        learner.tell(first, near(first.x))
+        learner.tell(second, near(second.x))
+    assert low(learner.recommend().x[None])[0]
+    assert low(learner.propose().points).all()
+
+
+@pytest.mark.parametrize("name", ["GPUCB", "RobustGPUCB", "LadderGPUCB", "QuorumGPUCB"])
+def test_what_they_certify_and_its_price_are_about_allowed_points(name: str) -> None:
+    found = []
+    for domain in (ub.Grid(GRID.points, allows=low), GRID):
+        learner = ALGORITHMS[name](domain)
+        for x in GRID.points[low(GRID.points)]:
+            learner.tell(x=x, y=near(x))
+        best = learner.recommend(x=[0.375, 0.375])
+        price = learner.price(0.3, x=[0.375, 0.375])
+        levels = [level.regret_bound for level in best.levels]
+        found.append((best.regret_bound, price.least_eps, levels, learner.regret_certificate().value))
+    (bound, least, levels, regret), (all_bound, all_least, all_levels, all_regret) = found
+    assert bound < all_bound - 0.05
+    assert least < all_least - 0.05
+    assert all(ours <= theirs for ours, theirs in zip(levels, all_levels, strict=True))
+    assert not levels or levels[0] < all_levels[0]
+    assert regret <= all_regret
