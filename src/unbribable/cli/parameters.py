@@ -15,6 +15,9 @@ LINEAR = "'a + 2 b <= 3' or 'a - b >= 0'"
 
 _TERM = re.compile(r"\s*([+-]?)\s*(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)?\s*\*?\s*([^\W\d]\w*)\s*")
 
+RANGE = "Lowest and highest value that f, and an honest reading, can have, such as 0:1500"
+"""Of --reading-range."""
+
 LIES = "so many readings may be lies, of any size, or this share of them (0.1 by default)"
 
 
@@ -54,7 +57,9 @@ def _read(text: str) -> tuple[str, "BaseDistribution"]:
         raise ValueError(f"param must be {RULE}, got param={text!r}: {error}") from None
 
 
-def values(texts: Sequence[str], space: "Mapping[str, BaseDistribution]", option: str) -> dict[str, Any]:
+def values_of(
+    texts: Sequence[str], space: "Mapping[str, BaseDistribution]", option: str
+) -> dict[str, Any]:
     """Values of some of the parameters, as the command line writes them: name=value.
 
     Args:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Answer, door, extended, option
-from unbribable.cli.parameters import LIES, LINEAR, RULE, linear, number_or_share, parameters, values
+from unbribable.cli.parameters import (
+    LIES,
+    LINEAR,
+    RANGE,
+    RULE,
+    linear,
+    number_or_share,
+    parameters,
+    values_of,
+)
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
     from optuna.storages import RDBStorage
     from optuna.study import Study
+    from optuna.trial import FrozenTrial
 
     from unbribable.hosts.optuna.sampler import UnbribableSampler
 
@@ -59,6 +69,7 @@ def create(
     corruption: Annotated[str | None, option("The most that all lies add up to, or unknown.")] = None,
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
+    reading_range: Annotated[str | None, option(f"{RANGE}.")] = None,
     constraint: Annotated[
         list[str] | None, option(f"What points must keep, {LINEAR}; repeat for others.")
     ] = None,
@@ -77,12 +88,14 @@ def create(
         import optuna
 
         from unbribable.hosts.optuna.sampler import UnbribableSampler
+        from unbribable.study.given import limits
 
         sampler = UnbribableSampler(
             n_trials=trials,
             corruption=_amount(corruption),
             lies=number_or_share(lies),
             noise_std=noise_std,
+            reading_range=limits(reading_range),
             seed=seed,
             search_space=parameters(param),
             constraints=[linear(text) for text in constraint or []],
@@ -125,7 +138,7 @@ def ask(
     """
     space = sampler.search_space or {}
     if fix:
-        study.sampler = _holding(sampler, values(fix, space, "--fix"))
+        study.sampler = _holding(sampler, values_of(fix, space, "--fix"))
     trial = study.ask(fixed_distributions=space)
     params = {name: trial.params[name] for name in space}
     words = (shlex.quote(f"{name}={digits(value)}") for name, value in params.items())
@@ -138,8 +151,11 @@ def tell(
     study: "Study",
     sampler: "UnbribableSampler",
     number: Annotated[int, typer.Argument(help="The number that ask printed.")],
-    value: Annotated[float | None, typer.Argument(help="The reading.")] = None,
+    values: Annotated[
+        list[float] | None, typer.Argument(help="The reading, or several of this point; nan: none.")
+    ] = None,
     failed: Annotated[bool, option("There is no reading.", "--failed")] = False,
+    sem: Annotated[float | None, option("Standard deviation of its noise, if known.")] = None,
     again: Annotated[bool, option("With --failed: the point may be asked again.", "--again")] = False,
     at: Annotated[
         list[str] | None, option("What was really set, name=value, if not what ask printed; repeat.")
@@ -147,32 +163,46 @@ def tell(
 ) -> Answer:
     """Tell the reading of a point that was asked for, or that there is none.
 
+    Several values are readings of this point by themselves, each a trial of its own.
+
     \b
     Examples:
       unbribable study tell laser 7 0.93
+      unbribable study tell laser 7 0.93 --sem 0.02   # its noise is known
+      unbribable study tell laser 7 0.93 0.95 0.91    # three readings outvote one lie
       unbribable study tell laser 8 --failed          # or: tell laser 8 nan
       unbribable study tell laser 9 0.91 --at power=3.3
     """
     from optuna.trial import TrialState
 
-    from unbribable.hosts.optuna.terms import set_may_repeat, set_read_at
+    from unbribable.hosts.optuna.terms import SEM_KEY, add_replicate, set_may_repeat, set_read_at
 
-    if (value is None) == (not failed):
+    if bool(values) == failed:
         raise ValueError("tell needs a reading, or --failed, and not both")
-    if value is not None and math.isnan(value):
-        value, failed = None, True
-    if value is not None and math.isinf(value):
-        raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
-    if again and not failed:
-        raise ValueError(f"--again must come with --failed, got the reading {value}")
-    really = values(at or [], sampler.search_space or {}, "--at")
-    _check_pending(study, number)
+    values = values or [math.nan]
+    for value in values:
+        if math.isinf(value) and sampler.plan.reading_range is None:
+            raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
+    if sampler.plan.sem(sem) is not None and failed:
+        raise ValueError(f"--sem must come with a reading, got {sem}")
+    told = [None if math.isnan(value) else value for value in values]
+    if again and any(value is not None for value in told):
+        raise ValueError(f"--again must come with --failed, got the reading {told[0]}")
+    really = values_of(at or [], sampler.search_space or {}, "--at")
+    trial = _pending(study, number)
     if really:
         set_read_at(study, number, really)
+        trial = _pending(study, number)
     if again:
         set_may_repeat(study, number)
-    study.tell(number, value, state=TrialState.FAIL if failed else None)
-    return Answer({"number": number, "value": value} | ({"at": really} if really else {}))
+    if sem is not None:
+        study._storage.set_trial_user_attr(trial._trial_id, SEM_KEY, sem)
+    study.tell(number, told[0], state=TrialState.FAIL if told[0] is None else None)
+    for further in told[1:]:
+        add_replicate(study, trial, further, {} if sem is None else {SEM_KEY: sem})
+    more: dict[str, Any] = {"values": told} if len(told) > 1 else {}
+    more |= {"at": really} if really else {}
+    return Answer({"number": number, "value": told[0], **more})
 
 
 @partial(step, "forget")
@@ -187,13 +217,13 @@ def forget(
     Examples:
       unbribable study forget laser 7
     """
-    _check_pending(study, number)
+    _pending(study, number)
     sampler.forget(study, number)
     return Answer({"number": number}, f"gave up {number}; its point may be asked again")
 
 
-def _check_pending(study: "Study", number: int) -> None:
-    """Refuse a number that was not asked, or was told."""
+def _pending(study: "Study", number: int) -> "FrozenTrial":
+    """The trial; refuses a number that was not asked, or was told."""
     trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
     if number not in trials:
         raise ValueError(f"number must be one that ask printed, got {number}")
@@ -203,6 +233,7 @@ def _check_pending(study: "Study", number: int) -> None:
             f"number must be one that is pending, got {number}, which was told {then}; a reading is "
             "told once, ask for another point"
         )
+    return trials[number]
 
 
 @partial(step, "status")

@@ -23,6 +23,7 @@ from unbribable.decision.proven.conditions import (
 from unbribable.decision.proven.guarantee import NOTHING, Guarantee
 from unbribable.decision.proven.left_out import LeftOut
 from unbribable.decision.proven.levels import Believer
+from unbribable.decision.proven.stated import NOTHING_STATED, Stated
 from unbribable.decision.remarks import Caution, Remark
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks, spoken
@@ -173,6 +174,10 @@ class Recommendation(Spoken):
     clearly_worse: float | None = None
     """A round value that is worse than the estimate by a quarter of the range of the honest readings, or
     by up to half as much again. None where they have no range."""
+    n_at_point: int = 0
+    """How many readings there are of the point itself."""
+    n_flagged_at_point: int = 0
+    """How many of these look false."""
 
     @property
     def threat(self) -> str:
@@ -200,7 +205,7 @@ class Recommendation(Spoken):
         """(n_lies, lower, upper) from the least number on, to N_SHOWN or what was allowed for."""
         if self.lies is None:
             return ()
-        return self.lies.table(max(N_SHOWN, self.n_lies or 0))
+        return self.lies.table(max(N_SHOWN, self.n_lies or 0, self.lies.left_out.n_false))
 
     def lies_needed(self, value: float) -> int:
         """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
@@ -281,8 +286,12 @@ def certified(
     rule: str = "lcb",
     x: Any = None,
     units: Units = MODEL_UNITS,
+    stated: Stated = NOTHING_STATED,
 ) -> Recommendation:
-    """`Algorithm.recommend`: a candidate, with its interval and certificate, in these units."""
+    """`Algorithm.recommend`: a candidate, with its interval and certificate, in these units.
+
+    What is stated of the readings concerns `lies` alone.
+    """
     checks.choice("rule", rule, ("lcb", "paper"))
     search = algorithm.search
     guarantee, bounds = trusted(algorithm, threat, C)
@@ -297,7 +306,7 @@ def certified(
     gap = units.scale * search.gap(algorithm.assumptions)
     lies = None
     if algorithm.readings:
-        lies = by_lies(algorithm, i, units)
+        lies = by_lies(algorithm, i, units, stated=stated)
     best = recommendation(
         search.candidates, bounds, guarantee, i, rule, levels, gap, units, search.n_compared, lies
     )
@@ -322,32 +331,46 @@ def believed(bounds: ValidBounds, i: int, assumed: Assumptions) -> tuple[float, 
     return float(mean), assumed.noise_std * math.sqrt(var / assumed.lam)
 
 
-def left_out(algorithm: "Algorithm", shares: tuple[float, float] | None = None) -> LeftOut:
+def left_out(
+    algorithm: "Algorithm",
+    shares: tuple[float, float] | None = None,
+    stated: Stated = NOTHING_STATED,
+) -> LeftOut:
     """The algorithm's readings, to say what f can be if some of them are lies.
 
     Args:
         algorithm: With a reading.
         shares: With what probabilities the honest noises may exceed their energy, and one its level; as
             the algorithm sets them aside if None.
+        stated: What is known besides. A reading that is false for certain is held apart.
     """
     journal, assumed = algorithm.journal, algorithm.assumptions
     rounds = np.array([reading.t for reading in journal.readings])
     if journal.n_table:  # rows have no order: each may have been the last one read
         rounds[: journal.n_table] = rounds[: journal.n_table].max()
     energy, level = shares or algorithm.policy.shares_of_lies()
+    held = [k for k, reading in enumerate(journal.readings) if reading.t not in stated.false]
+    readings = [journal.readings[k] for k in held]
     return LeftOut(
-        np.array([reading.u for reading in journal.readings]),
-        np.array([reading.y for reading in journal.readings]),
-        np.sqrt([reading.lam / assumed.lam for reading in journal.readings]),
-        rounds,
+        np.array([reading.u for reading in readings]),
+        np.array([reading.y for reading in readings]),
+        np.sqrt([reading.lam / assumed.lam for reading in readings]),
+        rounds[held],
         assumed,
         energy_delta=energy,
         level_delta=level,
+        n_false=len(rounds) - len(held),
+        low=stated.low,
+        high=stated.high,
     )
 
 
 def by_lies(
-    algorithm: "Algorithm", i: int, units: Units, shares: tuple[float, float] | None = None
+    algorithm: "Algorithm",
+    i: int,
+    units: Units,
+    shares: tuple[float, float] | None = None,
+    stated: Stated = NOTHING_STATED,
 ) -> ByLies:
     """What the readings say of candidate i, and of those that may be better, by the number of lies.
 
@@ -356,11 +379,12 @@ def by_lies(
         i: The candidate.
         units: In which to say everything.
         shares: As in `left_out`.
+        stated: Likewise.
     """
     candidates, U = algorithm.search.candidates, algorithm.search.candidates.coordinates
     if candidates.allowed is not None:
         U, i = np.concatenate([U[[i]], candidates.compared]), 0
-    return ByLies(left_out(algorithm, shares), U, i, units)
+    return ByLies(left_out(algorithm, shares, stated), U, i, units)
 
 
 def recommendation(

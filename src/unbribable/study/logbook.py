@@ -6,6 +6,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,12 +95,13 @@ class Logbook:
                 )
             yield engine
 
-    def ask(self, n: int, fixed: Any = None) -> list[Query]:
+    def ask(self, n: int, fixed: Any = None, replicates: int = 1) -> list[Query]:
         """The queries of the next n rounds: all of them, or none if they cannot be saved.
 
         Args:
             n: How many.
             fixed: Values that their points have, see `Space.at`; None: any.
+            replicates: How often each is to be read.
         """
         with self.changing() as engine:
             where = None if fixed is None else self.space.at(fixed)
@@ -110,7 +112,8 @@ class Logbook:
                     start = time.perf_counter()
                     asked = engine.ask(t, [query.u for query in self.pending.values()], where)
                     self._seconds.append(time.perf_counter() - start)
-                    self.pending[t] = query_of(t, asked.x, self.space, engine)
+                    query = query_of(t, asked.x, self.space, engine)
+                    self.pending[t] = replace(query, replicates=replicates)
                     queries.append(self.pending[t])
                 rows = [query_to_plain(query) for query in queries]
                 self._save({"asked": rows, "seconds_per_ask": self._seconds_per_ask})

@@ -8,7 +8,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from unbribable.decision.asking.draws import Seed
 from unbribable.study.constraints import Constraint, from_plain, to_plain
@@ -29,6 +29,11 @@ AT_KEY = "unbribable:at"
 
 REPEAT_KEY = "unbribable:may_repeat"
 """System attribute of a trial without a value whose point may be proposed again: true."""
+REPLICATE_KEY = "unbribable:replicate_of"
+"""System attribute of a trial that is a further reading of another one's point: its number."""
+
+SEM_KEY = "unbribable:sem"
+"""User attribute of a trial: the standard deviation of the noise of its value, where it is known."""
 
 FORMAT = 2
 
@@ -185,6 +190,30 @@ def set_retracted(study: Study, number: int, reason: str, unrelated_to_value: bo
 def end(study: Study, trial: FrozenTrial) -> None:
     """End a trial that Optuna has begun, and that nobody else would end."""
     study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+
+
+def add_replicate(
+    study: Study, trial: FrozenTrial, value: float | None, attrs: Mapping[str, Any]
+) -> None:
+    """Add a further reading of the point of a trial, as a trial of its own; None: there is none.
+
+    Args:
+        study: The study.
+        trial: Whose point it is.
+        value: The reading.
+        attrs: User attributes of the new trial.
+    """
+    really = {AT_KEY: trial.system_attrs[AT_KEY]} if AT_KEY in trial.system_attrs else {}
+    study.add_trial(
+        create_trial(
+            params=trial.params,
+            distributions=trial.distributions,
+            value=value,
+            state=TrialState.FAIL if value is None else TrialState.COMPLETE,
+            system_attrs={TRIAL_KEY: True, REPLICATE_KEY: trial.number, **really},
+            user_attrs=dict(attrs),
+        )
+    )
 
 
 def mark_seen(study: Study, trial: FrozenTrial) -> None:
