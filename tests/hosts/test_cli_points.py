@@ -90,6 +90,8 @@ def test_a_reading_where_it_was_really_taken():
     asked = as_json("ask", "oven", "--fix", "t=4")
     call("tell", "oven", asked["number"], "0.5", "--at", "t=6")
     assert as_json("recommend", "oven")["params"] == {**asked["params"], "t": 6.0}
+    twice = as_json("ask", "oven", "--fix", "t=2")
+    call("tell", "oven", twice["number"], "0.1", "0.2", "--at", "t=8")
     call("export", "oven", "trials.csv")
     with open("trials.csv", encoding="utf-8") as file:
         assert "6.0" in file.read().splitlines()[1]
@@ -101,7 +103,7 @@ def test_a_reading_where_it_was_really_taken():
     call("tell", "oven", second["number"], "0.25")
     assert optuna_table.AT_KEY == terms.AT_KEY
     table, *_ = optuna_table.read_optuna(study)
-    assert [point["t"] for point in table.points] == [6.0, second["params"]["t"]]
+    assert [point["t"] for point in table.points] == [6.0, 8.0, 8.0, second["params"]["t"]]
 
 
 def test_forgetting_a_trial_of_a_study_in_python():

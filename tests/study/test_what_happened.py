@@ -115,6 +115,16 @@ def test_a_query_is_answered_with_what_was_really_set(n_before: int) -> None:
         )
 
 
+def test_several_readings_elsewhere_and_of_a_point_with_a_value_that_is_fixed() -> None:
+    study = ub.Study(NAMED, seed=0)
+    query = study.ask(fixed={"gas": "Ar"}, replicates=2)
+    assert query.params is not None
+    study.tell(query, [0.5, None], x={**query.params, "temp": 421.0})
+    assert [round(trial.params["temp"], 9) for trial in study.trials] == [421.0, 421.0]
+    assert [trial.y for trial in study.trials] == [0.5, None]
+    assert study.recommend().params == pytest.approx({"temp": 421.0, "gas": "Ar"})
+
+
 def test_a_query_may_fail_elsewhere_too() -> None:
     study = begun("fitted")
     query = study.ask()
