@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import unbribable as ub
+from contracts.members import ALGORITHMS
 from study.scripted import assert_refused, assert_same_run
 from unbribable.decision.asking.anywhere import Anywhere
 from unbribable.decision.recommend import trusted
@@ -436,15 +437,6 @@ def test_three_options_in_a_tuple_are_not_taken_for_steps(triple: Any) -> None:
 
 # --- algorithms alone ----------------------------------------------------------------------------
 
-ALGORITHMS: dict[str, Callable[[Any], Any]] = {
-    "GPUCB": lambda domain: ub.GPUCB(domain, ASSUMED),
-    "RobustGPUCB": lambda domain: ub.RobustGPUCB(domain, ASSUMED, C=0.5),
-    "LadderGPUCB": lambda domain: ub.LadderGPUCB(domain, ASSUMED),
-    "QuorumGPUCB": lambda domain: ub.QuorumGPUCB(domain, ASSUMED, n_lies=1),
-    "FastSlowGPUCB": lambda domain: ub.FastSlowGPUCB(domain, ASSUMED, C=0.5, seed=0),
-    "LayeredGPUCB": lambda domain: ub.LayeredGPUCB(domain, ASSUMED, T=20, seed=0),
-}
-
 
 def low(U: Any) -> Any:
     return U.sum(axis=1) <= 0.8
@@ -460,7 +452,7 @@ def test_algorithms_keep_to_what_their_domain_allows(name: str, kind: str) -> No
     """They learn what is told of other points, and recommend none of these."""
     grid = ub.Grid(GRID.points, allows=low)
     box = ub.Box([0, 0], [1, 1], n_candidates=64, allows=low)
-    learner = ALGORITHMS[name](grid if kind == "grid" else box)
+    learner = ALGORITHMS[name](grid if kind == "grid" else box, ASSUMED, C=0.5, T=20)
     learner.tell(x=[0.875, 0.875], y=near([0.875, 0.875]))
     for _ in range(6):
         first, second = learner.ask(), learner.ask()
@@ -471,11 +463,11 @@ def test_algorithms_keep_to_what_their_domain_allows(name: str, kind: str) -> No
     assert low(learner.propose().points).all()
 
 
-@pytest.mark.parametrize("name", ["GPUCB", "RobustGPUCB", "LadderGPUCB", "QuorumGPUCB"])
+@pytest.mark.parametrize("name", ["gp-ucb", "robust", "ladder", "quorum"])
 def test_what_they_certify_and_its_price_are_about_allowed_points(name: str) -> None:
     found = []
     for domain in (ub.Grid(GRID.points, allows=low), GRID):
-        learner = ALGORITHMS[name](domain)
+        learner = ALGORITHMS[name](domain, ASSUMED, C=0.5)
         for x in GRID.points[low(GRID.points)]:
             learner.tell(x=x, y=near(x))
         best = learner.recommend(x=[0.375, 0.375])

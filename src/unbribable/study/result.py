@@ -181,8 +181,7 @@ class Result:
         Of 120 characters each, at most. All the rest is in `guarantee`.
         """
         if self.recommendation is None or self.naive is None:
-            n_false, n_told = len(self.engine.false), len(self.engine.told)
-            n_forbidden = n_told - n_false if self.recommendation is None else 0
+            n_false, n_forbidden = len(self.engine.false), len(self.engine.told)
             return no_answer(len(self.trials), self.n_failed, n_false, n_forbidden)
         naive = self.naive
         assert naive.y is not None
