@@ -10,7 +10,8 @@ except ModuleNotFoundError as error:
     raise missing("the sampler needs", "optuna", "optuna") from None
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Unpack
 
@@ -20,7 +21,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.asking.draws import Seed
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.hosts.optuna.answers import (
+    NOTE_KEY,
     StudyPrice,
     StudyRecommendation,
     StudySuspect,
@@ -52,13 +55,14 @@ from unbribable.hosts.optuna.terms import (
     wait_for_starter,
 )
 from unbribable.model import checks
-from unbribable.say.assumptions import rests_on
+from unbribable.say import log
 from unbribable.say.study import StudyFacts
-from unbribable.study.advice import advise, basis, doubt, price
+from unbribable.study.advice import advise, basis, doubt, left_to_gain, price
 from unbribable.study.constraints import Constraint, constraints_of
 from unbribable.study.engine import Engine
 from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
+from unbribable.study.stop import Stop
 
 N_STUDIES = 4
 """Studies whose history a sampler keeps."""
@@ -101,6 +105,10 @@ class UnbribableSampler(BaseSampler):
         constraints: Which points may be proposed and recommended: a list of LinearConstraint, or of
             functions that take a dict of parameters and return True where it is allowed. They need a
             search_space. The study keeps linear ones, and of functions how many there are.
+        block: Name of the user attribute of a trial that says what it is read with, a string or a
+            number: a day, a batch, an operator (`trial.set_user_attr("day", "Monday")` in the objective,
+            with block="day"). Trials of one block share an offset, which is estimated and never
+            optimized: `sampler.result(study).offsets`.
         seed: Of the initial design and of what is sampled uniformly; the study holds it. If None, the
             process that starts the study writes fresh entropy into it.
 
@@ -114,11 +122,15 @@ class UnbribableSampler(BaseSampler):
         n_trials: int = 100,
         search_space: Mapping[str, BaseDistribution] | None = None,
         constraints: Iterable[Constraint] = (),
+        block: str | None = None,
         seed: Any = None,
         **settings: Unpack[Settings],
     ) -> None:
         self._plan = Plan.of(checks.integer("n_trials", n_trials, at_least=1), settings)
         self._search_space = None if search_space is None else storable(search_space)
+        self._block = None if block is None else checks.text("block", block)
+        if block is not None:
+            self._plan.check_counted(f"block={block!r}")
         self._constraints = constraints_of(constraints)
         if self._constraints and self._search_space is None:
             raise ValueError("constraints need a search_space, got search_space=None")
@@ -150,6 +162,7 @@ class UnbribableSampler(BaseSampler):
             n_trials=terms.plan.n_rounds or 0,  # it has one: the constructor sees to that
             search_space=terms.search_space,
             constraints=terms.constraints,
+            block=terms.block,
             seed=terms.seed,
             **settings,
         )
@@ -160,6 +173,11 @@ class UnbribableSampler(BaseSampler):
     def search_space(self) -> dict[str, BaseDistribution] | None:
         """The search space that was given, or None."""
         return None if self._search_space is None else dict(self._search_space)
+
+    @property
+    def block(self) -> str | None:
+        """The user attribute of a trial that says what it was read with, or None."""
+        return self._block
 
     @property
     def plan(self) -> Plan:
@@ -195,13 +213,13 @@ class UnbribableSampler(BaseSampler):
                 more += "" if among is None else " and meets its constraints"
                 raise RuntimeError(f"recommend needs a complete trial, got none that was learned{more}")
             params, naive = space.decode(best.x), history.naive(study.best_trial)
-            if self._search_space is not None:  # as it was declared
-                params = {name: params[name] for name in self._search_space}
+            found = basis(engine, space.named().columns)
+            assert found is not None  # there is a reading
             others = conditional(history.complete, engine, space, best)
             infinite = tuple(trial.number + 1 for trial in history.infinite)
             return StudyRecommendation(
                 **{**vars(best), "params": params},
-                assumptions=rests_on(basis(engine), space.named().columns),
+                assumptions=found,
                 around=StudyFacts(among is not None, others, infinite),
                 conditional=others,
                 naive_number=naive.number,
@@ -231,6 +249,30 @@ class UnbribableSampler(BaseSampler):
         """
         with self._looked_at(study, unrelated_to_value) as (history, engine, _):
             return StudyPrice.of(price(engine, eps, history.feasible(engine)))
+
+    def left_to_gain(self, study: Study, *, unrelated_to_value: bool = False) -> LeftToGain:
+        """By how much another point may be better than the recommended one.
+
+        What is expected, by a heuristic, and what is proven. For the rest see `recommend`.
+        """
+        checks.truth("unrelated_to_value", unrelated_to_value)
+        with self._looked_at(study, unrelated_to_value) as (history, engine, _):
+            return left_to_gain(engine, history.feasible(engine))
+
+    def stop_below(self, eps: float) -> Callable[[Study, FrozenTrial], None]:
+        """A callback that stops the study once nothing above eps is expected to be left: a heuristic.
+
+        `study.optimize(f, 100, callbacks=[sampler.stop_below(0.1)])`. Why it stopped is then a user
+        attribute of the study, "unbribable:stopped".
+
+        Args:
+            eps: In the units of the objective.
+        """
+        return self._stopping(Stop(below=eps))
+
+    def stop_proven_below(self, eps: float) -> Callable[[Study, FrozenTrial], None]:
+        """The same once that is proven, if what the guarantee supposes holds."""
+        return self._stopping(Stop(proven_below=eps))
 
     def retract(
         self, study: Study, number: int, reason: str, *, unrelated_to_value: bool = False
@@ -281,7 +323,8 @@ class UnbribableSampler(BaseSampler):
     def result(self, study: Study) -> Result:
         """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""
         with self._looked_at(study) as (_, engine, space):
-            return as_result(engine, self._space(not_single(space.distributions)).named())
+            several = {name: space.distributions[name] for name in space.names}
+            return as_result(engine, self._space(not_single(several)).named())
 
     def note(self, study: Study, trial: FrozenTrial | None = None) -> None:
         """Write recommendation and suspicious trials into the study, where its dashboard shows them.
@@ -320,6 +363,7 @@ class UnbribableSampler(BaseSampler):
         """The parameters that the engine asks for in the round of this trial."""
         if not search_space:
             return {}
+        start = time.perf_counter()
         with self._following(study) as history:
             whole = not_single(history.common() if self._search_space is None else self._search_space)
             fixed = fixed_of(study, trial, whole)
@@ -332,7 +376,8 @@ class UnbribableSampler(BaseSampler):
             except ValueError:
                 end(study, trial)
                 raise
-            return {name: params[name] for name in search_space}
+        log.asked(1, trial.number + 1, time.perf_counter() - start)
+        return {name: params[name] for name in search_space}
 
     def sample_independent(
         self,
@@ -352,9 +397,23 @@ class UnbribableSampler(BaseSampler):
 
     # --- inside --------------------------------------------------------------------------------
 
+    def _stopping(self, when: Stop) -> Callable[[Study, FrozenTrial], None]:
+        def stop(study: Study, trial: FrozenTrial) -> None:
+            try:
+                with self._looked_at(study) as (history, engine, _):
+                    reason = when.met_by(engine, history.feasible(engine))
+            except RuntimeError:  # no complete trial yet
+                return
+            if reason is not None:
+                log.stopped(reason)
+                study.set_user_attr(f"{NOTE_KEY}stopped", reason)
+                study.stop()
+
+        return stop
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the lock, and without what follows from the trials."""
-        names = ("_plan", "_search_space", "_constraints", "_seed")
+        names = ("_plan", "_search_space", "_constraints", "_block", "_seed")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -377,8 +436,8 @@ class UnbribableSampler(BaseSampler):
         """The terms of the study; compared with it again in every trial."""
         key = (study.study_name, study._study_id)
         if anew or key not in self._terms:
-            seed = Seed.of(self._seed)
-            mine = Terms(self._plan, seed, self._search_space, self._constraints)
+            seed, constraints = Seed.of(self._seed), self._constraints
+            mine = Terms(self._plan, seed, self._search_space, self._block, constraints)
             is_seed_given = self._seed is not None
             terms = agree(study, mine, is_seed_given=is_seed_given, writes=writes)
             if not writes:

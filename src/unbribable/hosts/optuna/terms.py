@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from unbribable.decision.asking.draws import Seed
 from unbribable.study.constraints import Constraint, from_plain, to_plain
-from unbribable.study.plan import Plan
+from unbribable.study.plan import LATER, Plan
 
 STUDY_KEY = "unbribable"
 """System attribute of a study: what it was started with."""
@@ -51,6 +51,8 @@ class Terms:
     plan: Plan
     seed: Seed
     search_space: Mapping[str, BaseDistribution] | None = None
+    block: str | None = None
+    """The user attribute of a trial that says what it was read with; None: none does."""
     constraints: tuple[Constraint, ...] = ()
 
     def to_plain(self) -> dict[str, Any]:
@@ -63,6 +65,7 @@ class Terms:
             "search_space": None
             if space is None
             else {name: distribution_to_json(each) for name, each in space.items()},
+            "block": self.block,
         }
         if self.constraints:
             plain["constraints"] = to_plain(self.constraints)
@@ -81,14 +84,15 @@ class Terms:
             if space is None
             else {name: json_to_distribution(each) for name, each in space.items()},
             constraints=from_plain(plain.get("constraints"), constraints),
+            block=plain.get("block"),
         )
 
     def check_same(self, plain: Any) -> None:
         """Refuse stored terms that are not these, by the first word that differs."""
         check_format(plain)
         mine = self.to_plain()
-        old, new = ({**each, **each["plan"]} for each in (plain, mine))
-        for key in [*mine["plan"], "search_space", "constraints", "seed"]:
+        old, new = ({**LATER, **each, **each["plan"]} for each in (plain, mine))
+        for key in [*mine["plan"], "search_space", "block", "constraints", "seed"]:
             if old.get(key) != new.get(key):
                 word = _WORDS.get(key, key)
                 raise ValueError(
