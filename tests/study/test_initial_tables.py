@@ -68,7 +68,7 @@ def test_what_is_left_out_is_said() -> None:
         (({"temp": [1.0], "yield": [2.0]}, "yield"), ValueError, "space must be one of the columns"),
         (({**CELLS, "gas": ["N2", "Ne", "N2"]}, "yield"), ValueError, "row 1: 'gas' must be "),
         (([1.0, 2.0], "yield"), TypeError, r"or a list of dicts, got initial=\(\[1.0, 2.0\], 'yield'\)"),
-        ([("a",)], ValueError, r"initial\[0\] must be a pair \(point, reading\), got"),
+        ([("a",)], ValueError, r"initial\[0\] must be .*\(point, reading"),
         (3, TypeError, "initial must be a list of pairs"),
         ([(PAIRS[0][0], None)], (TypeError, ValueError), "initial reading must be"),
     ],

@@ -91,7 +91,8 @@ def _point(engine: Engine, among: Sequence[Floats] | None) -> Floats | None:
     """The point that `advise` names; None if there is no reading of those in `among`."""
     if _is_heuristic(engine, among):
         return engine.incumbent(among)
-    return engine.algorithm().recommend(units=engine.model().units).x
+    model, stated = engine.model(), engine.stated()
+    return engine.algorithm().recommend(units=model.units, stated=stated).x
 
 
 def left_to_gain(engine: Engine, among: Sequence[Floats] | None = None) -> LeftToGain:
@@ -127,7 +128,7 @@ def left_to_expect(
     values = engine.plan.sign * means
     expected = float(np.max(values + N_SD * sds) - values[0])
     is_flagged = engine.judge().verdict().is_flagged
-    honest = [reading for reading, is_lie in zip(told, is_flagged, strict=True) if not is_lie]
+    honest = [each for each, is_lie in zip(engine.corrected, is_flagged, strict=True) if not is_lie]
     if not is_among(np.array([reading.u for reading in honest]).reshape(-1, len(u)), [u]).any():
         return expected, NotYet.FALSE
     if _alone(engine, u, _spread([reading.y for reading in honest])) is not None:
@@ -323,13 +324,13 @@ def corrected(engine: Engine) -> Corrected | None:
 
 def basis(engine: Engine, names: tuple[str, ...] = ()) -> Basis | None:
     """What guarantees rest on, the coordinates by name; None where there is no reading to fit it to."""
-    current, assumed = engine.settled(), engine.plan.assumptions
+    current, is_given = engine.settled(), engine.plan.assumptions is not None
     taken_off = None if current is None else corrected(current)
-    if assumed is not None and taken_off is None:
-        return Basis(assumed, names=names)
+    if engine.plan.assumptions is not None and taken_off is None:
+        return Basis(engine.plan.assumptions, names=names)
     if current is None:
         return None
-    units = None if assumed is not None else current.model().units
+    units = None if is_given else current.model().units
     return Basis(current.fit().assumptions, units, fit_of(engine), taken_off, names)
 
 

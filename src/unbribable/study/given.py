@@ -27,7 +27,7 @@ def reading_or_none(y: Any, plan: Plan) -> float | None:
 
 
 def told_before(initial: Any, space: Space, plan: Plan) -> list[tuple[Any, float | None, Any]]:
-    """Points, their readings and blocks; None where there is none. The points are not looked at."""
+    """Points, readings (None where a row of a table has none) and blocks (None where there is none)."""
     if isinstance(initial, tuple) and len(initial) == 2 and isinstance(initial[1], str):
         rows = _rows(*initial, space)
         return [(x, None if y is None else plan.reading("initial reading", y), None) for x, y in rows]
@@ -37,7 +37,7 @@ def told_before(initial: Any, space: Space, plan: Plan) -> list[tuple[Any, float
             "initial as a table must come with the name of the column that was read, as in "
             f"initial=(table, 'yield'), got {got} alone"
         )
-    return [(x, plan.reading("initial reading", y), block) for x, y, block in _pairs(initial)]
+    return [(x, plan.reading("initial reading", y), block) for x, y, block in _triples(initial)]
 
 
 def _is_table(source: Any) -> bool:
@@ -70,7 +70,7 @@ def several(y: Any) -> list[Any]:
     return [y]
 
 
-def _pairs(initial: Any) -> list[tuple[Any, Any, Any]]:
+def _triples(initial: Any) -> list[tuple[Any, Any, Any]]:
     """Points, their readings and their blocks, none of them looked at; None where there is no block."""
     if not isinstance(initial, Iterable):
         raise TypeError(f"initial must be a list of pairs (point, reading), got initial={initial!r}")

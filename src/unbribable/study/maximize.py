@@ -69,8 +69,8 @@ def maximize(
         seed: Of the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
             frame (a CSV file, a dict of columns) and the name of the column that was read, (table,
-            "yield"). Their order does not count. A run that is resumed from a file has them already, and
-            refuses others.
+            "yield"). Their order does not count. A run that is resumed from a file has them
+            already, and refuses others.
         block: What round t is read with, as block(t), a string or a number: a day, a batch, an operator.
             Readings of one block share an offset, which is estimated (`Result.offsets`) and never
             optimized. Called right before f; initial readings are the first rounds, and have theirs.

@@ -52,9 +52,9 @@ class Study:
         n_rounds: How many readings are intended, if that is known. A share of lies is
             one of these; without it, of the readings there are.
         seed: Of the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading) or (point, reading, block), see `tell`,
-            or a data frame (a CSV file, a dict of columns) and the name of the column that was read,
-            (table, "yield"). Their order does not count. A study that goes on from a file has them
+        initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
+            frame (a CSV file, a dict of columns) and the name of the column that was read, (table,
+            "yield"). Their order does not count. A study that goes on from a file has them
             already, and refuses others.
         file: Where to keep the study: every query and every reading is on disk before the call returns.
             If it exists, the study goes on from there, exactly, even if its process was killed. It is
@@ -348,7 +348,10 @@ class Study:
         return Audit(self.result())
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """A row for each round told: its parameters, the reading, and how suspicious that is."""
+        """A row for each round told: its parameters, the reading, and how suspicious that is.
+
+        With blocks or a drift also the block, and what it and the drift add to the reading: an estimate.
+        """
         with self._log.looking():
             return self._log.result().to_dataframe()
 
