@@ -8,6 +8,9 @@ from unbribable.model.dimensions import Choice, Dimension, Real, Whole
 from unbribable.say import table as say
 from unbribable.study.space import Space
 
+AT_KEY = "unbribable:at"
+"""System attribute of a trial: parameters that were set to other values than proposed, and to which."""
+
 
 def is_optuna_study(source: Any) -> bool:
     """Whether it looks like one."""
@@ -66,7 +69,8 @@ def read_optuna(
     running = [f"trial {begun[k].number}" for k in kept if begun[k].state.name == "RUNNING"]
     if running:
         notes.append(say.running(running))
-    points = [{name: begun[k].params[name] for name in dimensions} for k in kept]
+    really = [begun[k].params | begun[k].system_attrs.get(AT_KEY, {}) for k in kept]
+    points = [{name: params[name] for name in dimensions} for params in really]
     table = Table(
         space,
         tuple(points),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Unpack
 
 from unbribable.decision.proposal import Query
 from unbribable.model import checks
+from unbribable.study.constraints import Constraint
 from unbribable.study.files import level_of_user
 from unbribable.study.given import Initial, functions, reading_or_none, several
 from unbribable.study.plan import Settings, with_settings
@@ -35,6 +36,7 @@ def maximize(
     domain: Any,
     n_rounds: int,
     *,
+    constraints: Iterable[Constraint] = (),
     direction: str = "maximize",
     seed: Any = None,
     initial: Initial = (),
@@ -61,6 +63,8 @@ def maximize(
             from name to bounds such as {"x": (0.0, 1.0), "n": (1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
         {settings}
+        constraints: Which points may be asked and recommended: a list of LinearConstraint, or of
+            functions that take a point as f does and return True where it is allowed.
         direction: "maximize" or "minimize".
         seed: Of the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
@@ -114,7 +118,7 @@ def maximize(
     end = Stop(stop_below, stop_proven_below)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
-    with Study(domain, n_rounds=n_rounds, **words, **settings) as study:
+    with Study(domain, n_rounds=n_rounds, constraints=constraints, **words, **settings) as study:
         log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, end, block)
         with reporter(n_rounds, progress) as report:
 
