@@ -52,6 +52,7 @@ class Engine:
         self.seed = Seed.of(seed)
         self.log: dict[int, Trial] = {}
         self.n_design = plan.n_design(domain.d)
+        plan.check_confirm(domain.d)
         self._start = Candidates(domain)
         kernel = plan.kernel if plan.assumptions is None else plan.assumptions.kernel
         if kernel is not None:
@@ -73,7 +74,7 @@ class Engine:
     # --- ask and tell --------------------------------------------------------------------------
 
     def ask(self, t: int, pending: Sequence[Floats] = ()) -> Query:
-        """The point of round t.
+        """The point of round t: in the last `confirm` rounds of the plan, the recommended one.
 
         A point without a reading is not asked again, unless it was read at least as often or no other
         is left. The latest ones also count as pending, so that the choice keeps away from them.
@@ -87,6 +88,8 @@ class Engine:
         pending, avoid = [*pending, *failed[-N_NEAR:]], self._without_reading(failed)
         if not self.is_ready:
             u = self._design(t, avoid)
+        elif (known := self._confirming(t)) is not None and not is_among(known[None], avoid).any():
+            u = known
         elif self.plan.explore is not None and self.told:
             u = self._promising(t, pending, avoid)
         else:
@@ -297,7 +300,25 @@ class Engine:
         Returns:
             None if no reading was told of them.
         """
-        U = np.array([reading.u for reading in self.told])
+        best = self._best_read(among)
+        return None if best is None else self.x_of(best)
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _confirming(self, t: int) -> Floats | None:
+        """The recommended point, where round t is to read it: a choice that the past makes."""
+        n_given = sum(trial.is_given for trial in self.log.values())
+        if not self.plan.confirms(t - 1 - n_given):
+            return None
+        if self.plan.explore is not None:
+            return self._best_read()
+        algorithm = self.algorithm()
+        best: Floats = algorithm.candidates.coordinates[algorithm.recommend().index]
+        return best
+
+    def _best_read(self, among: Sequence[Floats] | None = None) -> Floats | None:
+        """`incumbent`, as the kernel sees it."""
+        U = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
         may = np.ones(len(U), dtype=np.bool_) if among is None else is_among(U, among)
         if not may.any():
             return None
@@ -305,9 +326,8 @@ class Engine:
         is_honest = may & is_among(U, np.unique(honest, axis=0))
         places = np.flatnonzero(is_honest if is_honest.any() else may)
         best = places[np.argmax(self.judge().predict(self._seen(U[places]))[0])]
-        return self.x_of(U[best])
-
-    # --- inside --------------------------------------------------------------------------------
+        found: Floats = U[best]
+        return found
 
     def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
         """The points among them that failed more often than they gave a reading.

@@ -34,6 +34,7 @@ def maximize(
     domain: Any,
     n_rounds: int,
     *,
+    confirm: int = 0,
     direction: str = "maximize",
     seed: Any = None,
     initial: Iterable[tuple[Any, float]] = (),
@@ -56,6 +57,8 @@ def maximize(
             from name to bounds such as {"x": (0.0, 1.0), "n": (1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
         {settings}
+        confirm: So many rounds, the last ones, read the point that is recommended then. That narrows
+            the worst case.
         direction: "maximize" or "minimize".
         seed: Of the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
@@ -93,7 +96,7 @@ def maximize(
         checks.real("timeout", timeout, above=0.0)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
-    with Study(domain, n_rounds=n_rounds, **words, **settings) as study:
+    with Study(domain, n_rounds=n_rounds, confirm=confirm, **words, **settings) as study:
         log, run = study._log, _Run(study, f, n_rounds, on_error, timeout)
         with reporter(n_rounds, progress) as report:
 

@@ -41,6 +41,9 @@ DELTA = 0.1
 EXPLORE = 2.0
 """Where the model is fitted and nothing else is said."""
 
+ADDED = {"confirm": 0}
+"""What plans that were stored before it existed do not say."""
+
 _LIMITS: dict[str, dict[str, Any]] = {
     "noise_std": {"at_least": 0.0},
     "B": {"above": 0.0},
@@ -110,7 +113,7 @@ class Plan:
     The fields are what `maximize` explains under the same names. None was replaced by a default in
     `lies`, where nothing else is said of lies, and in `explore`, where None means that the algorithm
     chooses the points, and a number is the beta of the heuristic. Without n_rounds there are as many
-    rounds as are asked for.
+    rounds as are asked for. The last `confirm` of n_rounds read the recommended point.
     """
 
     n_rounds: int | None = None
@@ -124,9 +127,12 @@ class Plan:
     delta: float | None = None
     n_init: int | None = None
     explore: float | None = EXPLORE
+    confirm: int = 0
 
     @classmethod
-    def of(cls, n_rounds: int | None, settings: Settings, direction: str = "maximize") -> "Plan":
+    def of(
+        cls, n_rounds: int | None, settings: Settings, direction: str = "maximize", confirm: int = 0
+    ) -> "Plan":
         """From what a user says."""
         unknown = sorted(settings.keys() - Settings.__annotations__.keys())
         if unknown:
@@ -134,7 +140,7 @@ class Plan:
         words: dict[str, Any] = {**settings}
         if words.get("explore") is None:
             words["explore"] = EXPLORE if words.get("assumptions") is None else None
-        return cls(n_rounds, direction=direction, **words)
+        return cls(n_rounds, direction=direction, confirm=confirm, **words)
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -171,6 +177,11 @@ class Plan:
                 checks.real(name, getattr(self, name), **limits)
         if self.n_init is not None:
             checks.integer("n_init", self.n_init, at_least=1)
+        if checks.integer("confirm", self.confirm, at_least=0) and self.n_rounds is None:
+            raise ValueError(
+                f"confirm must be 0 where n_rounds is not said, got confirm={self.confirm}; those are "
+                "the last ones of n_rounds"
+            )
         if self.assumptions is not None:
             if not isinstance(self.assumptions, Assumptions):
                 raise TypeError(f"assumptions must be Assumptions, got {self.assumptions!r}")
@@ -226,6 +237,19 @@ class Plan:
         if self.assumptions is not None:
             return 0
         return 2 * d + 4 if n is None else min(2 * d + 4, max(1, n // 2))
+
+    def check_confirm(self, d: int) -> None:
+        """Refuse rounds that confirm while the initial design is not read."""
+        n, n_design = self.n_rounds, self.n_design(d)
+        if n is not None and self.confirm > n - n_design:
+            raise ValueError(
+                f"confirm must be <= {n - n_design}, the rounds that n_rounds={n} leaves after "
+                f"{n_design} of the initial design, got confirm={self.confirm}"
+            )
+
+    def confirms(self, n_before: int) -> bool:
+        """Whether the round after so many of n_rounds reads the recommended point."""
+        return self.n_rounds is not None and self.n_rounds - self.confirm <= n_before < self.n_rounds
 
     @property
     def fitted(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unbribable.files import BINARY, written
-from unbribable.study.plan import Plan
+from unbribable.study.plan import ADDED, Plan
 
 FORMAT = 4
 
@@ -192,8 +192,9 @@ def _parsed(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
         stored = {name: run[name] for name in ("format", *_RUN)} | _after(steps)
         domain, plan = stored["domain"], stored["plan"]
         is_whole = isinstance(domain, dict) and isinstance(plan, dict)
-        if not is_whole or set(plan) != set(Plan.__dataclass_fields__):
+        if not is_whole or {*ADDED, *plan} != {*Plan.__dataclass_fields__}:
             raise ValueError(f"domain={domain!r} and plan={plan!r}")
+        stored["plan"] = {**ADDED, **plan}
     except (LookupError, RecursionError, TypeError, ValueError) as error:
         words = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} must be a run saved by Result.save, got {words}") from None

@@ -45,6 +45,8 @@ class Study:
         direction: "maximize" or "minimize".
         n_rounds: How many readings are intended, if that is known. A share of lies is
             one of these; without it, of the readings there are.
+        confirm: So many of the n_rounds, the last ones, read the point that is recommended then. That
+            narrows the worst case.
         seed: Of the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
             A study that goes on from a file has them already, and refuses others.
@@ -64,12 +66,14 @@ class Study:
         *,
         direction: str = "maximize",
         n_rounds: int | None = None,
+        confirm: int = 0,
         seed: Any = None,
         initial: Iterable[tuple[Any, float]] = (),
         file: str | os.PathLike[str] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        where, plan, readings = Space.of(space), Plan.of(n_rounds, settings, direction), pairs(initial)
+        where, readings = Space.of(space), pairs(initial)
+        plan = Plan.of(n_rounds, settings, direction, confirm)
         self._log = Logbook(where, Engine(where.domain, plan, seed), file, seed)
         try:
             self._begin(readings)

@@ -11,7 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.asking.draws import Seed
-from unbribable.study.plan import Plan
+from unbribable.study.plan import ADDED, Plan
 
 STUDY_KEY = "unbribable"
 """System attribute of a study: what it was started with."""
@@ -71,7 +71,7 @@ class Terms:
         """Refuse stored terms that are not these, by the first word that differs."""
         check_format(plain)
         mine = self.to_plain()
-        old, new = ({**each, **each["plan"]} for each in (plain, mine))
+        old, new = ({**ADDED, **each, **each["plan"]} for each in (plain, mine))
         for key in [*mine["plan"], "search_space", "seed"]:
             if old.get(key) != new.get(key):
                 word = _WORDS.get(key, key)
