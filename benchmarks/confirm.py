@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 import unbribable as ub
 
 ROUNDS, NOISE, N_LIES = 30, 0.03, 3
-CONFIRM = (0, 1, 3, 5)
+CONFIRM = (0, 3, 5)
 SHARES = (0.0, 0.1)
 """Of readings that lie."""
 
