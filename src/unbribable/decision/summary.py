@@ -71,5 +71,5 @@ def details(algorithm: "Algorithm") -> Details:
         tolerance=algorithm.assumptions.tolerance,
         summary=algorithm.summary,
         knows=algorithm.policy.knows,
-        is_ours=True,
+        is_ours=algorithm.policy.is_ours,
     )
