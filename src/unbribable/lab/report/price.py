@@ -39,7 +39,7 @@ _PANEL = np.array([400.0, 190.0])
 """Roughly the size of a panel's inside, in points."""
 _MARGIN = 0.12
 """Beyond the marks on each side, in multiples of how far they are spread."""
-_LINE, _LETTER, _MARK = 7.5, 3.7, 6.0
+_LINE, _LETTER, _MARK = 7.5, 4.2, 6.0
 """Height of a line of text, width of a letter and size of a mark, in points."""
 _FAR = 12.0
 """Names farther from their mark than that have a line that leads to it."""
