@@ -15,9 +15,10 @@ test: .venv/.installed
 	$(PYTEST) -m "not long"
 
 # Coverage of the guarantees over hundreds of games, killed processes, the examples and pages, a browser.
-# Many wait for other processes: a third one at work while they do.
+# Many wait for other processes: a third one at work while they do. Only files that have long tests are read.
 test-long: .venv/.installed
-	$(PYTEST) -n 3 -m long
+	$(PYTEST) -n 3 -m long tests/long \
+		$$(grep -rl --include='test_*.py' --exclude-dir=long 'mark\.long' tests)
 
 # The oldest Optuna that brings its test suite for samplers, then the oldest that the sampler works with.
 test-oldest-optuna:

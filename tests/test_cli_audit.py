@@ -128,3 +128,18 @@ def test_a_mistake_is_one_line_and_exit_code_two(name, data):
     assert result.exit_code == 2
     assert message in result.output
     assert "Traceback" not in result.output
+
+
+def test_the_range_of_honest_readings_reaches_the_audit(tmp_path):
+    rows = ["temp,yield", *(f"{400 + k},{0.9 - 0.001 * k * k:.4f}" for k in range(12)), "405,-3"]
+    (tmp_path / "t.csv").write_text("\n".join(rows), encoding="utf-8")
+    result = call(tmp_path / "t.csv", "--target", "yield", "--reading-range", "0:1", "--json")
+    found = json.loads(result.stdout)
+    (suspect,) = [each for each in found["suspects"] if each["is_certain"]]
+    assert (suspect["y"], suspect["reasons"][0]["kind"]) == (-3.0, "impossible")
+    assert found["least_lies"] == 1
+    assert found["by_lies"][-1][2] <= 1.0
+    for wrong in ("0", "0:x", "2:1"):
+        refused = call(tmp_path / "t.csv", "--target", "yield", "--reading-range", wrong)
+        assert refused.exit_code == 2
+        assert "range must" in refused.stderr or "low < high" in refused.stderr

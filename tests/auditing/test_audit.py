@@ -11,8 +11,8 @@ import unbribable as ub
 from auditing.experiments import furnace, write
 from printed import unwrapped
 from unbribable.auditing.audit import N_POINTS
-from unbribable.auditing.page import _lying
 from unbribable.say.audit import SOLVER
+from unbribable.say.figures.audit_page import _lying
 from unbribable.say.price import sentence
 from unbribable.say.proof import of as proven_of
 

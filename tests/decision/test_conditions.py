@@ -319,7 +319,7 @@ def test_a_refutation_names_the_draws_where_there_are_any(name: str) -> None:
     assert warned == str(algorithm.notes[0])
     for cause in ("B, B0, noise_std, the kernel", "the number or the size of the lies"):
         assert cause in warned
-    assert ("that who lies does not know the draws" in warned) == (len(algorithm.draws) > 1)
+    assert ("that whoever lies does not know the draws" in warned) == (len(algorithm.draws) > 1)
     assert "missing" not in warned
     assert "points you chose" not in warned
 

@@ -12,6 +12,7 @@ import naive_quorum as naive
 import unbribable as ub
 from games import Design, designs, is_too_often, law, random_function
 from unbribable.decision.proven import left_out
+from unbribable.decision.proven.better import Better
 from unbribable.decision.proven.left_out import LeftOut
 
 ENERGY, LEVEL = 0.05, 0.04
@@ -130,6 +131,45 @@ def test_f_is_inside_and_no_honest_reading_is_accused(
         for x in range(len(design.X)):
             lower, upper = fast.interval(design.X[x], k)
             assert lower - 1e-9 <= f[x] <= upper + 1e-9
+
+
+@law
+@given(short, noises, lies_told, st.floats(0.0, 0.5), st.integers(0, 3))
+def test_readings_held_apart_are_in_every_set_and_f_ends_where_it_is_known_to(
+    design: Design, noise_std: float, lies: dict[int, float], margin: float, n_apart: int
+) -> None:
+    """f is inside, nothing is wider than with all readings, and fewer lies than those are impossible."""
+    f, y = told(design, noise_std, lies)
+    liars = sorted({place % design.t for place in lies})
+    apart = liars[:n_apart]
+    held = [i for i in range(design.t) if i not in apart]
+    assume(held)
+    whole, _ = pair(design, y, noise_std)
+    low, high = float(f.min()) - margin, float(f.max()) + margin
+    known = LeftOut(
+        design.X[design.indices[held]],
+        y[held],
+        np.sqrt(design.lams[held] / design.lam),
+        np.array(held) + 1,
+        whole.assumptions,
+        energy_delta=ENERGY,
+        level_delta=LEVEL,
+        n_false=len(apart),
+        low=low,
+        high=high,
+    )
+    for k in range(len(liars), min(len(liars) + 3, design.t + 1)):
+        assert {held[i] for i in known.certain(k - len(apart))} <= {*liars}
+        for x in range(len(design.X)):
+            lower, upper = known.interval(design.X[x], k)
+            assert lower - 1e-9 <= f[x] <= upper + 1e-9
+            assert max(low, -1.5) <= lower <= upper <= min(high, 1.5)
+            widest = whole.interval(design.X[x], k)
+            assert widest[0] - 1e-5 <= lower
+            assert upper <= widest[1] + 1e-5
+    assert all(known.interval(design.X[0], k) is None for k in range(len(apart)))
+    assert Better(known, design.X, 0).most(len(liars)) >= f.max() - f[0] - 1e-9
+    assert Better(known, design.X, 0).most(design.t) <= high - low + 1e-9
 
 
 @pytest.mark.parametrize("n_lies", [1, 2, 3])

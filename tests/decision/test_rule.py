@@ -68,9 +68,9 @@ def searches(algorithm: Any) -> list[tuple[Play, Play, Surface]]:
 # --- as good as a fine grid --------------------------------------------------------------------------
 
 CASES = [
-    *((name, d, n, 50) for d, n in ((1, 100_000), (2, 300), (3, 40)) for name in MAKERS),
-    ("gp-ucb", 1, 100_000, 120),
-    ("robust", 2, 300, 120),
+    *((name, d, n, 50) for d, n in ((1, 20_000), (2, 150), (3, 40)) for name in MAKERS),
+    ("gp-ucb", 1, 20_000, 120),
+    ("robust", 2, 150, 120),
 ]
 
 

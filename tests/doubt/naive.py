@@ -53,9 +53,13 @@ class Process:
             return found
         return np.array([[self.scale**2 * matern(x, y, self.lengthscales) for y in U] for x in X])
 
+    def noises(self, known: Floats) -> Floats:
+        """Variances of the noise: those that are known, and its own where one is NaN."""
+        return np.where(np.isnan(known), self.noise**2, known)
+
     def noisy(self, X: Floats, noise2: Floats) -> Floats:
         """Of readings at X."""
-        own = self.noise**2 * noise2 + JITTER * self.scale**2
+        own = self.noises(noise2) + JITTER * self.scale**2
         return self.covariance(X, X) + np.diag(own)
 
     def posterior(self, X: Floats, U: Floats, y: Floats, noise2: Floats) -> tuple[Floats, Floats]:
@@ -124,7 +128,7 @@ def log_joint(data: Data, theta: Floats, z: Floats) -> float:
     honest = np.flatnonzero(z == 0.0)
     value = log_prior_of_theta(data, theta)
     if len(honest):
-        K = process.noisy(data.U[honest], data.noise2[honest])
+        K = process.noisy(data.U[honest], known_of(data)[honest])
         off = data.y[honest] - process.mean
         value -= 0.5 * (off @ np.linalg.solve(K, off) + np.linalg.slogdet(2.0 * math.pi * K)[1])
     for i in np.flatnonzero(z):
@@ -145,8 +149,8 @@ def alone(data: Data, theta: Floats, z: Floats, i: int) -> tuple[float, float]:
     """What the honest readings but i say of reading i, and the variance of it around that."""
     process = Process.of(data, theta)
     others = np.array([j for j in range(data.n) if j != i and not z[j]], dtype=int)
-    mean, var = process.posterior(data.U[[i]], data.U[others], data.y[others], data.noise2[others])
-    own = process.noise**2 * data.noise2[i] + JITTER * process.scale**2
+    mean, var = process.posterior(data.U[[i]], data.U[others], data.y[others], known_of(data)[others])
+    own = process.noises(known_of(data)[i]) + JITTER * process.scale**2
     return float(mean[0]), float(var[0] + own)
 
 
@@ -164,8 +168,16 @@ def prediction(hypotheses: Hypotheses, X: Floats) -> tuple[Floats, Floats]:
     data, means, squares = hypotheses.data, [], []
     for theta, z in zip(hypotheses.theta, hypotheses.z, strict=True):
         kept = z == 0.0
-        mean, var = Process.of(data, theta).posterior(X, data.U[kept], data.y[kept], data.noise2[kept])
+        mean, var = Process.of(data, theta).posterior(
+            X, data.U[kept], data.y[kept], known_of(data)[kept]
+        )
         means.append(mean)
         squares.append(var + mean**2)
     mean = np.mean(means, axis=0)
     return mean, np.sqrt(np.maximum(np.mean(squares, axis=0) - mean**2, 0.0))
+
+
+def known_of(data: Data) -> Floats:
+    """The known variances of the noise of the readings, in robust units; NaN where one is like all."""
+    variances = data.noises(np.array([-1.0]))[0]
+    return np.where(variances < 0.0, np.nan, variances)

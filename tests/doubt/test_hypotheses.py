@@ -43,7 +43,7 @@ def data_of(known: Known = Known(), n: int = 9, d: int = 2, seed: int = 0) -> Da
     y[[2, 5]] += [3.0, -2.0]
     doubt = np.zeros(n)
     doubt[[0, 3]] = 4.0, math.inf
-    return Data(U, y, rng.permutation(n) + 1, doubt, known, rng.choice([0.5, 1.0, 3.0], n))
+    return Data(U, y, rng.permutation(n) + 1, doubt, known, rng.choice([0.05, np.nan, 0.3], n))
 
 
 def states(data: Data, seed: int = 1, n_chains: int = 6) -> Hypotheses:
@@ -219,7 +219,7 @@ def test_elsewhere_is_the_posterior_with_the_points_own_readings_deleted(known: 
         for p, (theta, z) in enumerate(zip(hypotheses.theta, hypotheses.z, strict=True)):
             kept = np.array([i for i in range(data.n) if i not in own and not z[i]], dtype=int)
             m, v = naive.Process.of(data, theta).posterior(
-                data.U[own[:1]], data.U[kept], data.y[kept], data.noise2[kept]
+                data.U[own[:1]], data.U[kept], data.y[kept], naive.known_of(data)[kept]
             )
             assert mean[p, 0] == pytest.approx(m[0], abs=2e-3)
             assert var[p, 0] == pytest.approx(v[0], abs=2e-3)
@@ -455,7 +455,7 @@ def test_pending_points_are_as_if_read_with_what_is_expected_there(known: Known)
     for p, (theta, z) in enumerate(zip(hypotheses.theta, hypotheses.z, strict=True)):
         kept = z == 0.0
         U = np.concatenate([data.U[kept], pending])
-        noise2 = np.append(data.noise2[kept], [1.0, 1.0])
+        noise2 = np.append(naive.known_of(data)[kept], [np.nan, np.nan])
         _, expected = naive.Process.of(data, theta).posterior(X[2:], U, np.zeros(len(U)), noise2)
         np.testing.assert_allclose(var[p], expected, atol=1e-3)
 

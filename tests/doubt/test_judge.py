@@ -46,17 +46,38 @@ def said(judge: Judge, d: int = 1) -> bytes:
     return b"".join(np.asarray(each).tobytes() for each in [*arrays, numbers, judge.chains.theta])
 
 
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens beyond 64, 128, 256 and 1024 readings does so beyond far fewer; few sweeps."""
+    small = {"N_EACH": 8, "N_HEARD": 16, "N_WHOLE": 32, "N_COMPARED": 48, "N_START": 16, "N_SWEEPS": 2}
+    for name, value in small.items():
+        monkeypatch.setattr(f"unbribable.doubt.judge.{name}", value)
+
+
 STEPS = [
     pytest.param(6, (9, 12), id="short"),
-    pytest.param(6, (30, 64, 65, 71, 72, 80, 90), marks=pytest.mark.long, id="beyond each"),
-    pytest.param(20, (60, 66, 100, 130, 145), marks=pytest.mark.long, id="beyond those heard"),
-    pytest.param(70, (70, 71, 79, 90, 300), marks=pytest.mark.long, id="a table first"),
+    pytest.param(4, (5, 8, 9, 10, 11, 15), id="beyond each"),
+    pytest.param(5, (7, 9, 16, 17, 20), id="beyond those heard"),
+    pytest.param(9, (9, 10, 11, 32, 33, 36), id="a table first"),
+    pytest.param(20, (40, 48, 49, 52), id="beyond those compared"),
 ]
 
 
 @pytest.mark.parametrize(("n_first", "stops"), STEPS)
-def test_in_how_many_steps_readings_are_told_makes_no_difference(n_first: int, stops: Any) -> None:
+def test_in_how_many_steps_readings_are_told_makes_no_difference(
+    n_first: int, stops: Any, small: None
+) -> None:
     """One by one, in some steps, at once; looked at in between, or not."""
+    same_in_any_steps(n_first, stops)
+
+
+@pytest.mark.long
+def test_nor_does_it_with_as_many_readings_and_sweeps_as_a_user_has() -> None:
+    same_in_any_steps(63, (66, 72))
+
+
+def same_in_any_steps(n_first: int, stops: Any) -> None:
+    """All that is said after each of the stops, however it came to that."""
     U, y = game(stops[-1])
     for n in stops:
         at_once = said(told(U, y, [n], n_first))
@@ -64,7 +85,7 @@ def test_in_how_many_steps_readings_are_told_makes_no_difference(n_first: int, s
     one_by_one = Judge(Known(), n_first)
     for n in range(n_first, stops[-1] + 1):
         one_by_one.learn(U[:n], y[:n], np.arange(1, n + 1))
-        if n % 7 == 0:
+        if n % 3 == 0:
             said(one_by_one)
             one_by_one.belief(np.array([[0.5]])).at(U)
         if n in stops:
@@ -181,7 +202,7 @@ TABLES = list(itertools.product([2, 3, 4], [0, 1]))
     "tables",
     [
         TABLES[::3],
-        pytest.param(list(itertools.product(range(1, 7), range(6))), marks=pytest.mark.long),
+        pytest.param(list(itertools.product(range(1, 7), range(3))), marks=pytest.mark.long),
     ],
     ids=["two", "many"],
 )
@@ -257,7 +278,7 @@ def test_a_burst_or_drift_is_found_whose_readings_agree_with_each_other(
     assert flags(points, y) == set(row.tolist())
 
 
-@pytest.mark.parametrize("n_tables", [4, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_tables", [4, pytest.param(15, marks=pytest.mark.long)])
 def test_honest_readings_are_seldom_accused(n_tables: int) -> None:
     """At most 1 of 100; with repeats, clusters, and rounds in any order."""
     n_flags = n_readings = 0
@@ -270,7 +291,7 @@ def test_honest_readings_are_seldom_accused(n_tables: int) -> None:
     assert n_flags <= 0.01 * n_readings
 
 
-@pytest.mark.parametrize("n_tables", [3, pytest.param(24, marks=pytest.mark.long)])
+@pytest.mark.parametrize("n_tables", [3, pytest.param(12, marks=pytest.mark.long)])
 def test_honest_readings_with_more_noise_than_signal_are_seldom_accused(n_tables: int) -> None:
     """At most 1 of 100. Where J was not divided by its mean, some tables were lies as a whole."""
     n_flags = 0
@@ -329,28 +350,44 @@ def test_a_narrow_peak_in_several_dimensions_is_believed() -> None:
 # --- what a run says -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(200), marks=pytest.mark.long)], ids=str)
-def test_no_run_recommends_a_point_whose_only_readings_are_flagged(seeds: range) -> None:
+def only_flagged(seed: int) -> str:
+    """What is wrong with the answer of a run, a sixth of whose readings are lies."""
+    rng = np.random.default_rng([seed, 5])
+    d = 1 + seed % 2
+    f, kind = drawn(d, rng), seed % 4
+    level = float(rng.uniform(-20.0, 60.0))
+
+    def lying(x: Any) -> float:
+        y = float(f(np.atleast_2d(x))[0] + 0.3 * rng.standard_normal())
+        if rng.random() < 0.15:
+            y = (level, -y, y + 40.0, y)[kind]
+        return y
+
+    box = ub.Box([0.0] * d, [1.0] * d, n_candidates=32)
+    run = ub.maximize(lying, box, 2 * d + 4 + 5, seed=seed)
+    flagged = {each.t for each in run.suspects if each.is_flagged}
+    there = {trial.t for trial in run.trials if np.array_equal(trial.x, run.x)}
+    if not there or (there <= flagged and len(flagged) < len(run.trials)):
+        return "all readings of the point are flagged"
+    is_counted = run.recommendation.n_honest + len(flagged) == len(run.trials)
+    return "" if is_counted and run.n_suspects == len(flagged) else "the numbers do not add up"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_run_recommends_a_point_whose_only_readings_are_flagged(seed: int) -> None:
     """Unless all are; and those called honest and those flagged are all there are."""
-    for seed in seeds:
-        rng = np.random.default_rng([seed, 5])
-        d = 1 + seed % 2
-        f, kind = drawn(d, rng), seed % 4
-        level = float(rng.uniform(-20.0, 60.0))
+    assert only_flagged(seed) == ""
 
-        def lying(x: Any, f: Any = f, kind: int = kind, rng: Any = rng, level: float = level) -> float:
-            y = float(f(np.atleast_2d(x))[0] + 0.3 * rng.standard_normal())
-            if rng.random() < 0.15:
-                y = (level, -y, y + 40.0, y)[kind]
-            return y
 
-        run = ub.maximize(lying, [(0.0, 1.0)] * d, 2 * d + 4 + 5, seed=seed)
-        flagged = {each.t for each in run.suspects if each.is_flagged}
-        there = {trial.t for trial in run.trials if np.array_equal(trial.x, run.x)}
-        assert there
-        assert not there <= flagged or len(flagged) == len(run.trials)
-        assert run.recommendation.n_honest + len(flagged) == len(run.trials)
-        assert run.n_suspects == len(flagged)
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(4))
+def test_nor_do_two_hundred_whatever_the_judge_thinks(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With so few sweeps its verdicts are hasty, which must not matter."""
+    monkeypatch.setattr("unbribable.doubt.judge.N_START", 16)
+    monkeypatch.setattr("unbribable.doubt.judge.N_SWEEPS", 1)
+    assert {seed: wrong for seed in range(block, 200, 4) if (wrong := only_flagged(seed))} == {}
 
 
 def test_beyond_a_thousand_readings_the_others_are_compared_with_those_alone(

@@ -379,3 +379,35 @@ def test_recommend_says_that_more_readings_look_false_than_are_allowed_for():
     run(11, is_lie=lambda number: number == 7)
     said = "  1 reading looks false, more than the 0 of lies=0: the worst case allows for 1"
     assert said in call("recommend", "laser").splitlines()
+
+
+def test_a_reading_outside_its_range_is_false_for_certain():
+    create("--reading-range", "-10:10")
+    for value in (1.0, 2.0, "inf", 1.5):
+        number = as_json("ask", "laser")["number"]
+        call("tell", "laser", number, "--", value)
+    (suspect,) = as_json("suspects", "laser")
+    assert (suspect["number"], suspect["y"], suspect["is_certain"]) == (2, "inf", True)
+    assert "outside reading_range, -10 to 10" in unwrapped(call("suspects", "laser"))
+    assert as_json("recommend", "laser")["by_lies"][0][0] == 1
+    assert "must be low:high" in call(
+        "create", "other", "--param", "x=0:1", "--reading-range", "5", code=2
+    )
+
+
+def test_several_readings_of_a_point_and_their_noise():
+    create()
+    number = as_json("ask", "laser")["number"]
+    told = as_json("tell", "laser", number, "-0.2", "-0.3", "nan", "--sem", "0.1")
+    assert told == {"number": 0, "value": -0.2, "values": [-0.2, -0.3, None]}
+    trials = optuna.load_study(study_name="laser", storage="sqlite:///unbribable.db").trials
+    assert [each.values for each in trials] == [[-0.2], [-0.3], None]
+    assert [each.user_attrs["unbribable:sem"] for each in trials] == [0.1] * 3
+    assert trials[1].params == trials[0].params
+    number = as_json("ask", "laser")["number"]
+    assert number == 3
+    assert "sem must be finite and > 0" in call("tell", "laser", number, 1.0, "--sem", 0, code=2)
+    assert "--sem must come with a reading" in call(
+        "tell", "laser", number, "--failed", "--sem", 1, code=2
+    )
+    call("tell", "laser", number, 0.5)

@@ -15,7 +15,6 @@ MOST = 3
 """Words in a row that a name or the value of an enumeration may have."""
 
 AT_THE_EDGE = {
-    "auditing/page.py": "a page: layout and headings around the sentences of `say`",
     "auditing/columns.py": "what is refused in a user's table, said in its words",
     "auditing/table.py": "the same",
 }

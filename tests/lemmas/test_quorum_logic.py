@@ -70,7 +70,7 @@ def test_one_lie_more_than_is_allowed_for_shows() -> None:
 @ALL
 def test_it_is_true_in_many_games(liar: str, n_lies: int) -> None:
     """With queries under way, too, told in an order that the liar chooses."""
-    for seed in range(100, 105):
+    for seed in range(100, 103):
         assert not play(seed, LIARS[liar], n_lies, T=26)
         if liar != "forecaster":
             assert not play(seed, LIARS[liar], n_lies, T=26, n_pending=3, order=noisiest)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from programmes import NAMES, played
-from unbribable.decision import algorithm, price
+from unbribable.decision import algorithm
 from unbribable.decision.journal import Journal
 from unbribable.decision.policies.fast_slow import FastSlow
+from unbribable.decision.proven import price
 from unbribable.decision.proven.levels import LevelBounds
 from unbribable.model.tally import Tally
 from unbribable.theory import budgets

@@ -1,6 +1,7 @@
 """Tables sorted by what was read, nobody lied, assumptions given and true: rates of false statements.
 
-Each is allowed in a share delta of the tables.
+Each is allowed in a share delta of the tables. Bounds that take the rows to be in order are false in a
+third of them or more; fifty tables let that pass with probability 2e-4.
 """
 
 from typing import Any
@@ -11,12 +12,12 @@ import pytest
 import unbribable as ub
 from study.tables import ASSUMED, GRID, f, table, wrong
 
-N_TABLES = 100
+N_TABLES = 50
 
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A judge that hardly looks: nothing tested here rests on a verdict, and there are 640 tables."""
+    """A judge that hardly looks: nothing tested here rests on a verdict, and tables are many."""
     for name, value in (("N_START", 1), ("N_HEARD", 12), ("N_COMPARED", 24)):
         monkeypatch.setattr(f"unbribable.doubt.judge.{name}", value)
 
@@ -36,8 +37,11 @@ def test_a_sorted_table_is_falsely_judged_as_rarely_as_any(words: dict[str, Any]
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.1])
-def test_many_sorted_readings_of_few_points_prove_no_lies(delta: float) -> None:
+def test_many_sorted_readings_of_few_points_prove_no_lies(
+    delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The most extreme of 1500 readings came last of all, and first in the table."""
+    monkeypatch.setattr(ub.Audit, "suspects", ())  # none is asked about: the total alone is of interest
     grid = ub.Grid([[0.1], [0.5], [0.9]])
     kernel, values = ub.SquaredExponential(0.2), np.array([0.5, 0.55, 0.6])
     norm = float(np.sqrt(values @ np.linalg.solve(kernel(grid.points, grid.points), values)))

@@ -1,10 +1,17 @@
 """What a command loads before it does anything: a script calls one for every reading."""
 
+import contextlib
 import os
 import subprocess
 import sys
 
 import pytest
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+from unbribable.cli.main import app
 
 COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
 """As it is for users: modules are compiled once."""
@@ -14,23 +21,23 @@ CREATE = ["create", "laser", "--param", "power=0:5", "--param", "pulses=1:200:in
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """With a study of three readings."""
     folder = tmp_path_factory.mktemp("study")
-    started("study", *CREATE, at=folder)
-    for number in range(3):
-        started("study", "ask", "laser", at=folder)
-        started("study", "tell", "laser", number, 0.1 * number, at=folder)
+    readings = [words for n in "012" for words in (["ask", "laser"], ["tell", "laser", n, f"0.{n}"])]
+    with contextlib.chdir(folder):
+        for words in (CREATE, *readings):
+            assert CliRunner().invoke(app, ["study", *words]).exit_code == 0
     return folder
 
 
-def started(*words, at, before=()):
-    """What a command in a process of its own writes beside its answer."""
-    told = [*before, "-m", "unbribable", *map(str, words)]
-    done = subprocess.run([sys.executable, *told], cwd=at, env=COMPILED, capture_output=True, text=True)
+def imported(*words, at):
+    """What a command in a process of its own imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "unbribable", *words]
+    done = subprocess.run(command, cwd=at, env=COMPILED, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stderr
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "not_needed"),
     [
@@ -39,7 +46,6 @@ def started(*words, at, before=()):
     ],
 )
 def test_a_command_loads_nothing_that_it_does_not_need(folder, words, not_needed):
-    imported = started(*words, at=folder, before=["-X", "importtime"])
-    modules = [line.rpartition("|")[2].strip() for line in imported.splitlines()]
+    modules = imported(*words, at=folder)
     assert "numpy" in modules
-    assert not set(not_needed) & set(modules)
+    assert not set(not_needed) & modules

@@ -58,6 +58,7 @@ def test_the_last_column_of_numbers_is_offered_as_what_was_read(case):
     assert columns(content).json()["target"] == likely
 
 
+@pytest.mark.long
 def test_columns_that_are_ignored_are_no_parameters_and_must_exist():
     content = b"\n".join(line + b",%d" % k for k, line in enumerate(table(12).splitlines()))
     content = content.replace(b"yield,0", b"yield,cost & time", 1)
@@ -159,3 +160,25 @@ def test_a_table_of_the_command_line_is_offered(tmp_path):
     assert found["name"] == "given.csv"
     assert found["text"].startswith("temperature,speed,yield")
     assert client().get("/api/table").json() == {"name": None}
+
+
+def test_the_range_of_honest_readings_reaches_the_audit(monkeypatch):
+    asked = []
+    monkeypatch.setattr(audits, "audit", lambda *_, **words: asked.append(words) or FakeAudit())
+    page = audits.Path(audits.__file__)  # any path: what is written is caught
+    monkeypatch.setattr(type(page), "write_text", lambda *_, **__: 0)
+    audits._audit(page, "y", "maximize", (), (0.0, 1.5), page)
+    assert asked[0]["reading_range"] == (0.0, 1.5)
+
+
+class FakeAudit:
+    def to_html(self):
+        return "page"
+
+
+@pytest.mark.parametrize(("low", "high"), [("0", ""), ("2", "1"), ("a", "1")])
+def test_a_range_that_is_none_is_refused_in_words(low, high):
+    words = {"name": "t.csv", "target": "yield", "direction": "maximize", "low": low, "high": high}
+    answer = client().post("/api/audit", params=words, content=table())
+    assert answer.status_code == 400
+    assert "range must" in answer.json()["error"] or "low < high" in answer.json()["error"]

@@ -50,6 +50,18 @@ def looked(browser, after=0):
     raise AssertionError("the study was not worked out in time")
 
 
+def test_a_reading_without_limit_is_shown(tmp_path):
+    path = tmp_path / "lab.json"
+    with ub.Study({"x": (0.0, 1.0)}, seed=1, file=path, reading_range=(-2.0, 2.0)) as study:
+        for t, x in enumerate(np.linspace(0.0, 1.0, 8), 1):
+            study.tell({"x": x}, np.inf if t == LIE else value(x))
+    found = looked(client(source=StudyFile(path)))
+    assert found["y"][LIE - 1] == found["suspects"][0]["y"] == 1e150
+    assert found["suspects"][0]["evidence"] == [
+        "outside reading_range, -2 to 2: false for certain, as you state"
+    ]
+
+
 def test_a_watched_study_shows_both_answers_the_suspects_and_what_is_believed(file):
     browser = client(source=StudyFile(file))
     assert browser.get("/api/studies").json() == {"names": ["lab.json"], "copies": []}

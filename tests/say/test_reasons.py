@@ -27,6 +27,11 @@ WORDS = {
         "outside the bounds on f [-1, 2] by 0.5",
         "outside the bounds",
     ),
+    "impossible": (
+        Reason(Kind.IMPOSSIBLE, off=-625.0, low=0.0, high=1500.0),
+        "outside reading_range, 0 to 1500: false for certain, as you state",
+        "outside 0 to 1500",
+    ),
     "predicted": (
         Reason(Kind.PREDICTED, off=-8.0, expected=10.0, sd=2.0),
         "4 standard deviations below what the other readings predict (10 +- 2)",

@@ -88,6 +88,9 @@ VOIDS: list[tuple[kinds.Void, str]] = [
     (kinds.Crossed(), "No guarantee: against any adversary, weak or strong, with total corruption "
                       "at most 2 "
                       "and no single lie above 0.5, the bounds leave some point no value at all."),
+    (kinds.Exceeded(300.0, 2.0), "No guarantee: readings outside reading_range are off by at least 300 "
+                                 "in all, more than the 2 that lies were said to total."),
+    (kinds.Exceeded(math.inf, 2.0), "No guarantee: readings outside reading_range are off without"),
     (kinds.NotYet(), "No price yet: it must not rest on some of the readings alone."),
     (kinds.NothingHeld("slow"), "No price yet: it would rest on the readings of slow, which has none."),
 ]  # fmt: skip
@@ -115,6 +118,9 @@ def test_every_reason_and_every_condition_has_words_and_survives_a_record() -> N
         kinds.Chosen(2),
         kinds.InOrder(),
         kinds.Open(2, True),
+        kinds.InRange(0.0, 1500.0),
+        kinds.OwnNoise(1),
+        kinds.OwnNoise(3),
     ]
     assert {type(each) for each in every} == set(get_args(kinds.Condition))
     assert len({*clauses(every)}) == len(every) - 1  # what waits is no condition

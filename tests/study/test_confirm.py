@@ -77,6 +77,16 @@ def test_readings_of_the_users_own_are_no_rounds() -> None:
     assert np.array_equal(study.ask().x, study.recommend().x)
 
 
+def test_several_readings_of_a_point_are_one_round() -> None:
+    study, rng = study_of("fitted", confirm=N), np.random.default_rng(0)
+    for k in range(N_ROUNDS):
+        x = study.recommend().x if k >= N_ROUNDS - N - 1 else None
+        query = study.ask()
+        if x is not None:
+            assert np.array_equal(query.x, x) == (k >= N_ROUNDS - N)
+        study.tell(query, wave(query.x) + 0.1 * rng.standard_normal(2))
+
+
 def test_several_at_a_time_all_read_it() -> None:
     study = told(study_of("fitted", confirm=N), N_ROUNDS - N, Scripted())
     x = study.recommend().x

@@ -134,7 +134,9 @@ def test_with_many_lies_readings_are_not_dealt_into_hands_unless_the_algorithm_p
         (21, None, "QuorumGPUCB"),
     ):
         plan = Plan(200, lies=lies, explore=explore)
-        algorithm = plan.algorithm(GRID, ANY_SIZE, 1.0, 200, ub.Study(GRID, seed=0).engine.seed)
+        algorithm = plan.algorithm(
+            GRID, ANY_SIZE, 1.0, plan.n_lies(200), ub.Study(GRID, seed=0).engine.seed
+        )
         assert type(algorithm).__name__ == kind
     assert plan.n_lies(200) == 21
 

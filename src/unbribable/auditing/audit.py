@@ -26,7 +26,7 @@ from unbribable.say.price import to_dict as price_to_dict
 from unbribable.say.reasons import evidence
 from unbribable.say.words import point
 from unbribable.study.advice import price
-from unbribable.study.plan import Settings, with_settings
+from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
 from unbribable.study.study import Study
 from unbribable.study.trial import Trial, plain
@@ -81,12 +81,14 @@ def audit(
         if extra:
             raise ValueError(f"a finished run says everything itself, got {', '.join(extra)} besides")
         return Audit(result)
+    plan = Plan.of(None, settings)
     if is_optuna_study(points):
-        table, told, is_selected = read_optuna(points)
+        takes_infinite = plan.reading_range is not None
+        table, told, is_selected = read_optuna(points, takes_infinite=takes_infinite)
         direction = told if direction is None else direction
     else:
         is_selected = False
-        table = read_table(points, y, space, target=target, ignore=ignore)
+        table = read_table(points, y, space, target=target, ignore=ignore, check=plan.reading)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
     check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are learned
@@ -137,13 +139,13 @@ class Audit:
     def notes(self) -> tuple[str, ...]:
         """What was left out of the table, and what speaks against relying on the audit."""
         notes = () if self.table is None else self.table.notes
-        values = [reading.y for reading in self.result.engine.told]
+        values = [reading.y for reading in self.result.engine.told]  # one outside a range is false
         return (*notes, *say.doubts(values, len(self.suspects)))
 
     @property
     def n_readings(self) -> int:
         """How many readings there are."""
-        return len(self.result.engine.told)
+        return len(self.result.engine.readings)
 
     @cached_property
     def suspects(self) -> tuple[Suspect, ...]:
@@ -325,7 +327,7 @@ class Audit:
 
     def to_html(self) -> str:
         """The page, self-contained: figures, style and words in one file that loads nothing."""
-        from unbribable.auditing.page import page
+        from unbribable.say.figures.audit_page import page
 
         return page(self)
 
@@ -336,7 +338,7 @@ class Audit:
             file.write(text)
 
     def _repr_html_(self) -> str:
-        from unbribable.auditing.page import fragment
+        from unbribable.say.figures.audit_page import fragment
 
         return fragment(self)
 

@@ -98,17 +98,20 @@ class Column:
 
     # --- as readings -----------------------------------------------------------------------------
 
-    def readings(self) -> list[float | None]:
+    def readings(self, check: Callable[[str, Any], float] = checks.reading) -> list[float | None]:
         """The column as readings, None where there is none.
 
+        Args:
+            check: What a reading can be: it is called with what a cell is called, and the cell.
+
         Raises:
-            ValueError: A cell is not a finite number.
+            ValueError: A cell is none.
         """
         if not self.is_numbers:
             rule, way = "numbers, since it is the target", "correct it, or leave it empty"
             self._refuse(rule, lambda cell: not self._is_number(cell), way)
         return [
-            None if cell is None else checks.reading(f"{self.name!r} in {label}", cell)
+            None if cell is None else check(f"{self.name!r} in {label}", cell)
             for cell, label in zip(self.cells, self.labels, strict=True)
         ]
 

@@ -14,8 +14,10 @@ def is_optuna_study(source: Any) -> bool:
     return hasattr(source, "trials") and hasattr(source, "directions")
 
 
-def read_optuna(study: Any) -> tuple[Table, str, bool]:
+def read_optuna(study: Any, *, takes_infinite: bool = False) -> tuple[Table, str, bool]:
     """Its trials, its direction, and whether values are missing because of themselves.
+
+    Infinite values, and those too large to be computed with, are, unless it `takes_infinite` ones.
 
     Values of running trials are missing; waiting trials have not begun. Parameters that not every
     finished trial has are left out, and so are those with one value.
@@ -28,7 +30,8 @@ def read_optuna(study: Any) -> tuple[Table, str, bool]:
     begun = [trial for trial in study.trials if trial.state.name != "WAITING"]
     y, pruned = [], []
     for trial in begun:
-        is_told = trial.state.name == "COMPLETE" and abs(trial.values[0]) <= checks.LARGEST_READING
+        is_told = trial.state.name == "COMPLETE"
+        is_told &= takes_infinite or abs(trial.values[0]) <= checks.LARGEST_READING
         y.append(float(trial.values[0]) if is_told else None)
         is_lost = not is_told and trial.state.name in ("COMPLETE", "PRUNED")
         pruned += [f"trial {trial.number}"] if is_lost else []

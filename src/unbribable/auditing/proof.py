@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbribable.decision.proven.conditions import FitIsRight, Missing
+from unbribable.decision.proven.conditions import FitIsRight, InRange, Missing, OwnNoise
 from unbribable.decision.proven.lying import Proof
 from unbribable.study.engine import Engine
 from unbribable.study.fitted import reach
@@ -23,7 +23,9 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
     While a round is open, which later readings are there already may depend on their values: only those
     of the rounds before it count. A row of a table gets the noise limit of the last one, since in the
     order in which the rows were read it may have been that. Readings beyond the reach of a fitted model
-    are cut there, which never enlarges a lie.
+    are cut there, which never enlarges a lie. Where the user states between which values honest readings
+    are, one outside takes a lie as large as it is outside, and one more to the honest value: the least
+    of both is added up. An infinite one counts as far as the nearest possible reading.
 
     Args:
         engine: With a fit, see `Engine.settled`.
@@ -39,31 +41,46 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         units = replace(units, limit=reach(assumptions.B0, assumptions.noise_std))
         assumptions = replace(assumptions, c_max=2.0 * units.limit)
     n_rounds, last_row = engine.n_complete, engine.last_row
-    told = sorted((each for each in engine.told if each.t <= n_rounds), key=lambda each: each.t)
+    every = [each for each in engine.readings if each.t <= n_rounds]
+    told = sorted(every, key=lambda each: each.t)
+    beyond = {each.t: abs(each.y - plan.nearest(each.y)) for each in told if plan.is_false(each.y)}
+    beyond = {t: off for t, off in beyond.items() if off < math.inf}
     U = np.array([each.u for each in told]).reshape(-1, engine.domain.d)
     points, rows = np.unique(U, axis=0, return_inverse=True)
-    y = np.array([units.to_model(each.y) for each in told])
+    y = np.array([units.to_model(plan.nearest(each.y)) for each in told])
     rounds = np.array([each.t for each in told], dtype=np.intp)
+    own = [each.sem for each in told]
+    stds = np.array([assumptions.noise_std if sem is None else sem / units.scale for sem in own])
     is_selected = engine.is_selected
     least = LeastCorruption(
         points,
         rows.reshape(-1),
         y,
         assumptions,
+        noise_std=stds,
         number=np.maximum(rounds, last_row),
         n_told=n_rounds,
         is_selected=is_selected,
     )
     C = float(plan.corruption) if isinstance(plan.corruption, int | float) else math.inf
     found = least.explain()
+    least_outside = sum(beyond.values())
     total, place = units.scale * found.total, {int(t): i for i, t in enumerate(rounds)}
+    total += least_outside
     doubted = [] if found.is_refuted else [t for t in doubted if t in place]
     asked = doubted[: min(N_ASKED, WORK // max(1, len(y)))]
 
     def certain(within: float) -> dict[int, float]:
-        sizes = {t: units.scale * least.certain_lie(place[t], within / units.scale) for t in asked}
+        within = max(0.0, within - least_outside) / units.scale
+        sizes = {
+            t: units.scale * least.certain_lie(place[t], within) + beyond.get(t, 0.0) for t in asked
+        }
         return {t: size for t, size in sizes.items() if size > 0.0}
 
+    missing = [Missing(len(engine.lost))] if engine.lost and not is_selected else []
+    stated = [] if plan.reading_range is None else [InRange(*plan.reading_range)]
+    n_own = sum(sem is not None for sem in own)
+    known = [OwnNoise(n_own)] if n_own else []
     return Proof(
         total=total,
         asked=tuple(asked),
@@ -75,6 +92,6 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         probability=found.probability,
         noise_std=units.scale * assumptions.noise_std,
         n_readings=len(told),
-        n_waiting=len(engine.told) - len(told),
-        conditions=(Missing(len(engine.lost)),) if engine.lost and not is_selected else (),
+        n_waiting=len(engine.readings) - len(told),
+        conditions=(*missing, *stated, *known),
     )

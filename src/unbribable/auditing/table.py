@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ def read_table(
     *,
     target: str | None = None,
     ignore: Iterable[str] = (),
+    check: Callable[[str, Any], float] = checks.reading,
 ) -> Table:
     """The parameters and readings of a table.
 
@@ -73,6 +74,7 @@ def read_table(
         space: Where the points come from, as `maximize` takes it; its names choose the columns.
         target: The column that was read.
         ignore: Columns that are no parameters, for example other results.
+        check: What a reading can be; see `Column.readings`.
 
     Raises:
         OSError: The file cannot be read.
@@ -86,7 +88,7 @@ def read_table(
     else:
         found = _columns(source, given)
         if found is None:
-            return _unnamed(source, y, given, target, ignore)
+            return _unnamed(source, y, given, target, ignore, check)
         columns, labels = found
     if y is not None:
         if target is not None:
@@ -103,7 +105,7 @@ def read_table(
     if not labels:
         raise ValueError("a table must have at least one row, got none below its header")
     _check_rows(len(labels))
-    readings = Column.of(target, columns.pop(target), labels).readings()
+    readings = Column.of(target, columns.pop(target), labels).readings(check)
     for name in [_named("ignore", name, columns) for name in ignore]:
         del columns[name]
     if given is not None and given.encoding is None:
@@ -261,7 +263,14 @@ def _columns(source: Any, space: Space | None) -> tuple[dict[str, list[Any]], li
     return columns, [f"row {label}" for label in (range(n) if index is None else index)]
 
 
-def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignore: Any) -> Table:
+def _unnamed(
+    source: Any,
+    y: Any,
+    space: Space | None,
+    target: str | None,
+    ignore: Any,
+    check: Callable[[str, Any], float],
+) -> Table:
     """Points of an array."""
     raw = np.asarray(source)
     if raw.dtype.kind not in "iuf":
@@ -276,7 +285,7 @@ def _unnamed(source: Any, y: Any, space: Space | None, target: str | None, ignor
     raw = raw[:, None] if raw.ndim == 1 else raw
     _check_rows(len(y))
     labels = [f"row {k}" for k in range(len(y))]
-    readings = Column.of("y", list(y), labels).readings()
+    readings = Column.of("y", list(y), labels).readings(check)
     if raw.ndim != 2 or len(raw) != len(readings) or not raw.size:
         raise ValueError(
             f"points must be (n, d) and y (n,) with n, d >= 1, got {raw.shape} and ({len(readings)},)"

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from unbribable.cli.door import Answer, door, option, usage
-from unbribable.cli.parameters import LIES, number_or_share
+from unbribable.cli.parameters import LIES, RANGE, number_or_share
 
 
 @door
@@ -18,6 +18,7 @@ def audit(
     corruption: Annotated[float | None, option("The most that all lies add up to.")] = None,
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
+    reading_range: Annotated[str | None, option(f"{RANGE}.")] = None,
     html: Annotated[Path | None, option("Write a page for a colleague to this file.")] = None,
 ) -> Answer:
     """Say which readings of a table look false, how much lying there must have been, and what to use.
@@ -27,8 +28,10 @@ def audit(
       unbribable audit furnace.csv --target yield
       unbribable audit furnace.csv --target loss --minimize --ignore cost --html audit.html
       unbribable audit furnace.csv --target yield --json
+      unbribable audit furnace.csv --target yield --reading-range 0:100
     """
     from unbribable.auditing.audit import audit as look_over
+    from unbribable.study.given import limits
 
     with usage():
         if html is not None and not html.parent.is_dir():
@@ -41,6 +44,7 @@ def audit(
             corruption=corruption,
             lies=number_or_share(lies),
             noise_std=noise_std,
+            reading_range=limits(reading_range),
         )
         if html is not None:
             found.save_html(html)

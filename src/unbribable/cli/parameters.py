@@ -7,6 +7,9 @@ if TYPE_CHECKING:
 
 RULE = "name=low:high, name=low:high:log, name=low:high:int (:log), or name=a,b,c"
 
+RANGE = "Lowest and highest value that f, and an honest reading, can have, such as 0:1500"
+"""Of --reading-range."""
+
 LIES = "so many readings may be lies, of any size, or this share of them (0.1 by default)"
 
 

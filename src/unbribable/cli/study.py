@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Answer, door, extended, option
-from unbribable.cli.parameters import LIES, RULE, number_or_share, parameters
+from unbribable.cli.parameters import LIES, RANGE, RULE, number_or_share, parameters
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
@@ -57,6 +57,7 @@ def create(
     corruption: Annotated[str | None, option("The most that all lies add up to, or unknown.")] = None,
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
+    reading_range: Annotated[str | None, option(f"{RANGE}.")] = None,
     seed: Annotated[int | None, option("Seed of the initial design.", min=0)] = None,
     storage: Storage = DEFAULT,
 ) -> Answer:
@@ -71,12 +72,14 @@ def create(
         import optuna
 
         from unbribable.hosts.optuna.sampler import UnbribableSampler
+        from unbribable.study.given import limits
 
         sampler = UnbribableSampler(
             n_trials=trials,
             corruption=_amount(corruption),
             lies=number_or_share(lies),
             noise_std=noise_std,
+            reading_range=limits(reading_range),
             seed=seed,
             search_space=parameters(param),
         )
@@ -122,24 +125,35 @@ def tell(
     study: "Study",
     sampler: "UnbribableSampler",
     number: Annotated[int, typer.Argument(help="The number that ask printed.")],
-    value: Annotated[float | None, typer.Argument(help="The reading.")] = None,
+    values: Annotated[
+        list[float] | None, typer.Argument(help="The reading, or several of this point; nan: none.")
+    ] = None,
     failed: Annotated[bool, option("There is no reading.", "--failed")] = False,
+    sem: Annotated[float | None, option("Standard deviation of its noise, if known.")] = None,
 ) -> Answer:
     """Tell the reading of a point that was asked for, or that there is none.
+
+    Several values are readings of this point by themselves, each a trial of its own.
 
     \b
     Examples:
       unbribable study tell laser 7 0.93
+      unbribable study tell laser 7 0.93 --sem 0.02   # its noise is known
+      unbribable study tell laser 7 0.93 0.95 0.91    # three readings outvote one lie
       unbribable study tell laser 8 --failed          # or: tell laser 8 nan
     """
     from optuna.trial import TrialState
 
-    if (value is None) == (not failed):
+    from unbribable.hosts.optuna.terms import SEM_KEY, add_replicate
+
+    if bool(values) == failed:
         raise ValueError("tell needs a reading, or --failed, and not both")
-    if value is not None and math.isnan(value):
-        value, failed = None, True
-    if value is not None and math.isinf(value):
-        raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
+    values = values or [math.nan]
+    for value in values:
+        if math.isinf(value) and sampler.plan.reading_range is None:
+            raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
+    if sampler.plan.sem(sem) is not None and failed:
+        raise ValueError(f"--sem must come with a reading, got {sem}")
     trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
     if number not in trials:
         raise ValueError(f"number must be one that ask printed, got {number}")
@@ -149,8 +163,14 @@ def tell(
             f"number must be one that is pending, got {number}, which was told {then}; a reading is "
             "told once, ask for another point"
         )
-    study.tell(number, value, state=TrialState.FAIL if failed else None)
-    return Answer({"number": number, "value": value})
+    if sem is not None:
+        study._storage.set_trial_user_attr(trials[number]._trial_id, SEM_KEY, sem)
+    told = [None if math.isnan(value) else value for value in values]
+    study.tell(number, told[0], state=TrialState.FAIL if told[0] is None else None)
+    for further in told[1:]:
+        add_replicate(study, trials[number], further, {} if sem is None else {SEM_KEY: sem})
+    more = {"values": told} if len(told) > 1 else {}
+    return Answer({"number": number, "value": told[0], **more})
 
 
 @partial(step, "status")

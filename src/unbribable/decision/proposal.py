@@ -51,6 +51,8 @@ class Query:
     """The level that plays, where levels take turns; 0 where they do not."""
     params: dict[str, Any] | None = None
     """x by the names of a named space."""
+    replicates: int = 1
+    """How many readings of the point are wanted."""
 
     @property
     def id(self) -> int:

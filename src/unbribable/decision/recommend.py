@@ -23,6 +23,7 @@ from unbribable.decision.proven.conditions import (
 from unbribable.decision.proven.guarantee import NOTHING, Guarantee
 from unbribable.decision.proven.left_out import LeftOut
 from unbribable.decision.proven.levels import Believer
+from unbribable.decision.proven.stated import NOTHING_STATED, Stated
 from unbribable.decision.remarks import Caution, Remark
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks, spoken
@@ -155,6 +156,10 @@ class Recommendation(Spoken):
     clearly_worse: float | None = None
     """A round value that is worse than the estimate by a quarter of the range of the honest readings, or
     by up to half as much again. None where they have no range."""
+    n_at_point: int = 0
+    """How many readings there are of the point itself."""
+    n_flagged_at_point: int = 0
+    """How many of these look false."""
 
     @property
     def threat(self) -> str:
@@ -182,7 +187,7 @@ class Recommendation(Spoken):
         """(n_lies, lower, upper) from the least number on, to N_SHOWN or what was allowed for."""
         if self.lies is None:
             return ()
-        return self.lies.table(max(N_SHOWN, self.n_lies or 0))
+        return self.lies.table(max(N_SHOWN, self.n_lies or 0, self.lies.left_out.n_false))
 
     def lies_needed(self, value: float) -> int:
         """So many readings at least must be lies if f(x) is worse than value; 0: none need be."""
@@ -262,8 +267,12 @@ def certified(
     rule: str = "lcb",
     x: Any = None,
     units: Units = MODEL_UNITS,
+    stated: Stated = NOTHING_STATED,
 ) -> Recommendation:
-    """`Algorithm.recommend`: a candidate, with its interval and certificate, in these units."""
+    """`Algorithm.recommend`: a candidate, with its interval and certificate, in these units.
+
+    What is stated of the readings concerns `lies` alone.
+    """
     checks.choice("rule", rule, ("lcb", "paper"))
     search = algorithm.search
     guarantee, bounds = trusted(algorithm, threat, C)
@@ -278,7 +287,7 @@ def certified(
     gap = units.scale * search.gap(algorithm.assumptions)
     lies = None
     if algorithm.readings:
-        lies = ByLies(left_out(algorithm), search.candidates.coordinates, i, units)
+        lies = ByLies(left_out(algorithm, stated=stated), search.candidates.coordinates, i, units)
     best = recommendation(
         search.candidates, bounds, guarantee, i, rule, levels, gap, units, search.n_compared, lies
     )
@@ -303,27 +312,37 @@ def believed(bounds: ValidBounds, i: int, assumed: Assumptions) -> tuple[float, 
     return float(mean), assumed.noise_std * math.sqrt(var / assumed.lam)
 
 
-def left_out(algorithm: "Algorithm", shares: tuple[float, float] | None = None) -> LeftOut:
+def left_out(
+    algorithm: "Algorithm",
+    shares: tuple[float, float] | None = None,
+    stated: Stated = NOTHING_STATED,
+) -> LeftOut:
     """The algorithm's readings, to say what f can be if some of them are lies.
 
     Args:
         algorithm: With a reading.
         shares: With what probabilities the honest noises may exceed their energy, and one its level; as
             the algorithm sets them aside if None.
+        stated: What is known besides. A reading that is false for certain is held apart.
     """
     journal, assumed = algorithm.journal, algorithm.assumptions
     rounds = np.array([reading.t for reading in journal.readings])
     if journal.n_table:  # rows have no order: each may have been the last one read
         rounds[: journal.n_table] = rounds[: journal.n_table].max()
     energy, level = shares or algorithm.policy.shares_of_lies()
+    held = [k for k, reading in enumerate(journal.readings) if reading.t not in stated.false]
+    readings = [journal.readings[k] for k in held]
     return LeftOut(
-        np.array([reading.u for reading in journal.readings]),
-        np.array([reading.y for reading in journal.readings]),
-        np.sqrt([reading.lam / assumed.lam for reading in journal.readings]),
-        rounds,
+        np.array([reading.u for reading in readings]),
+        np.array([reading.y for reading in readings]),
+        np.sqrt([reading.lam / assumed.lam for reading in readings]),
+        rounds[held],
         assumed,
         energy_delta=energy,
         level_delta=level,
+        n_false=len(rounds) - len(held),
+        low=stated.low,
+        high=stated.high,
     )
 
 

@@ -73,7 +73,8 @@ class Data:
         rounds: When each was told, (n,): neighbours in time are lies together.
         doubt: What speaks against each besides its value, in log odds, (n,); math.inf if it is a lie.
         known: What need not be guessed.
-        noise: The noise of each reading over that of the others, (n,); 1 if None.
+        sem: The standard deviation of the noise of each, in the unit of the readings, (n,): NaN where it
+            is not known for this one alone. None: of no one.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Data:
         rounds: Ints,
         doubt: Floats,
         known: Known,
-        noise: Floats | None = None,
+        sem: Floats | None = None,
     ) -> None:
         self.n, self.d = U.shape
         self.U, self.known = U, known
@@ -92,7 +93,9 @@ class Data:
         self.y: Floats = np.clip((y - self.origin) / self.unit, -FARTHEST, FARTHEST)
         self.doubt, self.is_certain = doubt, np.isinf(doubt)
         self.log_lie = _log_lie(self.y)
-        self.noise2: Floats = np.ones(self.n) if noise is None else noise**2
+        sem = np.full(self.n, np.nan) if sem is None else sem
+        self._is_like_all = np.isnan(sem)
+        self._own_noise2: Floats = np.where(self._is_like_all, 0.0, sem / self.unit) ** 2
         order = np.argsort(rounds, kind="stable")
         self.before, self.after = np.full(self.n, self.n), np.full(self.n, self.n)
         self.before[order[1:]], self.after[order[:-1]] = order[:-1], order[1:]
@@ -104,6 +107,11 @@ class Data:
             self.gaps: Floats = ((U[rows] - U[columns]) ** 2).T.copy()
         else:
             self.gram = known.kernel(U, U)[rows, columns]
+
+    def noises(self, noise2: Floats) -> Floats:
+        """Variances of the noise of each reading, where those of the others are noise2, (P,): (P, n)."""
+        noises: Floats = np.where(self._is_like_all, noise2[:, None], self._own_noise2)
+        return noises
 
 
 def _log_lie(y: Floats) -> Floats:
@@ -224,7 +232,7 @@ class Hypotheses:
         matrix[:, data.lower] = values
         matrix = matrix.reshape(-1, n + 1, n + 1)
         places = np.arange(n)
-        matrix[:, places, places] += noise2[:, None] * data.noise2 + _JITTER * scale2[:, None] + BIG * z
+        matrix[:, places, places] += data.noises(noise2) + _JITTER * scale2[:, None] + BIG * z
         matrix[:, n, :n] = (1.0 - z) * (data.y - mean[:, None])
         matrix[:, n, n] = 1e300
         return matrix
@@ -278,7 +286,7 @@ class Hypotheses:
         draws = rng.random((n_chains, n))
         self._solve()
         _, scale2, noise2, mean = self.parts()
-        least = noise2[:, None] * data.noise2 + _JITTER * scale2[:, None]
+        least = data.noises(noise2) + _JITTER * scale2[:, None]
         inverse, off = self._inverse, data.y - mean[:, None]
         read = (1.0 - z) * off
         dual = np.einsum("pij,pj->pi", inverse, read)
@@ -346,20 +354,23 @@ class Hypotheses:
         """What all other readings say of each, and the variance of it around that, (P, n) each."""
         self._solve()
         _, scale2, noise2, mean = self.parts()
-        least = noise2[:, None] * self.data.noise2 + _JITTER * scale2[:, None]
+        least = self.data.noises(noise2) + _JITTER * scale2[:, None]
         off = self.data.y - mean[:, None]
         read = (1.0 - self.z) * off
         dual = np.einsum("pij,pj->pi", self._inverse, read)
         error, var = self._without(off, read, dual, least)
         return self.data.y - error, var
 
-    def further(self, U: Floats, y: Floats, doubt: Floats) -> tuple[Floats, Floats, Floats]:
+    def further(
+        self, U: Floats, y: Floats, doubt: Floats, sem: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
         """Of further readings, each compared with these alone: as if the others were not there.
 
         Args:
             U: Their points, (k, d).
             y: The readings, in the unit of the readings, (k,).
             doubt: As of `Data`, (k,).
+            sem: Likewise.
 
         Returns:
             The probability of a lie, what is expected, and the variance of it around that, (P, k) each.
@@ -367,7 +378,10 @@ class Hypotheses:
         data = self.data
         y = np.clip((y - data.origin) / data.unit, -FARTHEST, FARTHEST)
         mean, var = Belief(data, self).each(U)
-        var = var + self.parts()[2][:, None]
+        noises = np.repeat(self.parts()[2][:, None], len(y), axis=1)
+        if sem is not None:
+            noises = np.where(np.isnan(sem), noises, (sem / data.unit) ** 2)
+        var = var + noises
         honest = -0.5 * ((y - mean) ** 2 / var + np.log(var)) - _HALF_LOG_2PI
         n_lies = self.z.sum(axis=1)[:, None]
         odds = np.log((A + n_lies) / (B + data.n - n_lies))
@@ -381,7 +395,7 @@ class Hypotheses:
         dual = np.einsum("pij,pj->pi", self._inverse, read)[:, places]
         block = np.linalg.inv(self._inverse[:, places[:, None], places])  # of readings, given the others
         off = read[:, places] - np.einsum("pij,pj->pi", block, dual)
-        noise = noise2 * self.data.noise2[places[0]] + _JITTER * scale2 + BIG * self.z[:, places[0]]
+        noise = self.data.noises(noise2)[:, places[0]] + _JITTER * scale2 + BIG * self.z[:, places[0]]
         var = np.maximum(block[:, 0, 0] - noise, 1e-12)
         return (mean + off[:, 0])[:, None], var[:, None]
 
@@ -394,7 +408,7 @@ class Hypotheses:
         _, scale2, noise2, _ = self.parts()
         read = (1.0 - self.z) * (self.data.y - center)
         dual = np.einsum("pij,pj->pi", self._inverse, read)
-        noise = noise2[:, None] * self.data.noise2 + _JITTER * scale2[:, None] + BIG * self.z
+        noise = self.data.noises(noise2) + _JITTER * scale2[:, None] + BIG * self.z
         values = read - noise * dual
         norm2 = scale2 * (dual * values).sum(axis=1)
         return np.sqrt(np.maximum(norm2, 0.0)), np.abs(values).max(axis=1)

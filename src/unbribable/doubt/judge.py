@@ -65,6 +65,8 @@ class _Look:
     """Likewise."""
     compared: Ints | None
     """Where they stand among all; None: they are all."""
+    sem: Floats | None = None
+    """What is known of the noise of each."""
 
     @property
     def others(self) -> Ints:
@@ -108,21 +110,23 @@ class Judge:
         self._heard: Ints | None = None  # those that they are about, if not all
         self._state: _Look | None = None
 
-    def learn(self, U: Floats, y: Floats, rounds: Ints) -> None:
+    def learn(self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None = None) -> None:
         """Judge these readings: the ones told before, and further ones after them.
 
         Args:
             U: Points in the unit cube, (n, d), n >= n_first.
             y: Their readings, (n,).
             rounds: The round of each, (n,).
+            sem: The standard deviation of the noise of each, (n,): NaN where it is like that of the
+                others. None: for all.
         """
         if self._state is not None and len(self._state.y) == len(y):
             return
         stop = last_stop(len(y), self.n_first)
         start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
         for n in range(max(start, self._n + 1), stop + 1):
-            self._follow(U[:n], y[:n], rounds[:n])
-        self._look(U, y, rounds)
+            self._follow(U[:n], y[:n], rounds[:n], None if sem is None else sem[:n])
+        self._look(U, y, rounds, sem)
 
     # --- what is thought ---------------------------------------------------------------------------
 
@@ -133,7 +137,8 @@ class Judge:
         mean, sd = mixed(*chains.predicted())
         chance: Floats = chains.chance.mean(axis=0)
         if now.compared is not None:
-            chances, means, vars_ = chains.further(now.U[others], now.y[others], now.doubt[others])
+            sem = None if now.sem is None else now.sem[others]
+            chances, means, vars_ = chains.further(now.U[others], now.y[others], now.doubt[others], sem)
             mean_, sd_ = mixed(means, vars_)
             order = np.argsort(np.concatenate([now.compared, others]), kind="stable")
             chance = np.concatenate([chance, chances.mean(axis=0)])[order]
@@ -191,12 +196,12 @@ class Judge:
 
     # --- how it comes about ------------------------------------------------------------------------
 
-    def _follow(self, U: Floats, y: Floats, rounds: Ints) -> None:
+    def _follow(self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None) -> None:
         """Let the chains come to the state that they have after the last of these readings."""
         n = len(y)
         rng = np.random.default_rng([_KEY, n])
         heard = evenly(n, N_HEARD) if n > N_HEARD else None
-        data = self._data(U, y, rounds, equal_doubt(U, y), heard)
+        data = self._data(U, y, rounds, equal_doubt(U, y), sem, heard)
         if self._chains is None or n > N_EACH or n == self.n_first:
             chains = Hypotheses.drawn(data, rng)
             for k in range(N_START):
@@ -209,7 +214,7 @@ class Judge:
                 chains.sweep(rng)
         self._chains, self._heard, self._n = chains, heard, n  # last: an interrupt leaves all as it was
 
-    def _look(self, U: Floats, y: Floats, rounds: Ints) -> None:
+    def _look(self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None) -> None:
         """Have every reading judged by what the chains say now."""
         chains, n, doubt, compared = self._chains, len(y), equal_doubt(U, y), None
         assert chains is not None
@@ -220,19 +225,28 @@ class Judge:
                 heard = np.arange(data.n) if heard is None else heard
                 compared = np.union1d(evenly(n, N_COMPARED - len(heard)), heard)
                 heard = np.searchsorted(compared, heard)
-            data = self._data(U, y, rounds, doubt, compared)
+            data = self._data(U, y, rounds, doubt, sem, compared)
             if n > N_WHOLE:
                 chains = chains.thinned(len(chains.theta) // 4)
             chains = chains.continued(data, heard)
             rng = np.random.default_rng([_KEY, n, 1])
             for _ in range(2):
                 chains.judge(rng)
-        self._state = _Look(U, y, doubt, data, chains, compared)
+        self._state = _Look(U, y, doubt, data, chains, compared, sem)
 
-    def _data(self, U: Floats, y: Floats, rounds: Ints, doubt: Floats, kept: Ints | None) -> Data:
+    def _data(
+        self,
+        U: Floats,
+        y: Floats,
+        rounds: Ints,
+        doubt: Floats,
+        sem: Floats | None,
+        kept: Ints | None,
+    ) -> Data:
         if kept is not None:
             U, y, rounds, doubt = U[kept], y[kept], rounds[kept], doubt[kept]
-        return Data(U, y, rounds, doubt, self._known)
+            sem = None if sem is None else sem[kept]
+        return Data(U, y, rounds, doubt, self._known, sem)
 
 
 def last_stop(n: int, first: int) -> int:

@@ -1,5 +1,6 @@
 """What speaks against a reading, as data."""
 
+import math
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -12,6 +13,8 @@ from unbribable.model.checks import Floats
 class Kind(StrEnum):
     """What speaks against a reading."""
 
+    IMPOSSIBLE = "impossible"
+    """It is `off` outside [`low`, `high`], where every honest reading is, as the user states."""
     SAME_POINT = "same point"
     """Other readings of the same point differ: `off` from their median; `rounds` are theirs."""
     OUTSIDE = "outside"
@@ -47,7 +50,7 @@ class Reason:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-able data: what this kind has."""
-        plain = {name: value for name, value in asdict(self).items() if value is not None}
+        plain = {name: _number(value) for name, value in asdict(self).items() if value is not None}
         return {**plain, "kind": self.kind.value, "rounds": list(self.rounds)}
 
 
@@ -80,12 +83,21 @@ class Suspect:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-able data."""
+        amounts = ("y", "expected", "expected_sd")
         return {
             **asdict(self),
+            **{name: _number(getattr(self, name)) for name in amounts},
             "x": self.x.tolist(),
             "reasons": [reason.to_dict() for reason in self.reasons],
             "evidence": list(self.evidence),
         }
+
+
+def _number(value: Any) -> Any:
+    """A number as JSON has it: a word for an infinite one, None for NaN; anything else as it is."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
 
 
 def in_order(found: Iterable[Suspect]) -> list[Suspect]:

@@ -83,11 +83,23 @@ def reading(name: str, value: Any) -> float:
 
 def is_too_large(value: Any) -> bool:
     """Whether it is one number, and infinite or beyond LARGEST_READING."""
+    number = number_of(value)
+    return number is not None and abs(number) > LARGEST_READING
+
+
+def number_of(value: Any) -> float | None:
+    """The one number that it is, which may be infinite (as one that no float64 holds is) or NaN."""
     try:
         entry = value.item() if hasattr(value, "item") else value
-        return bool(abs(entry) > LARGEST_READING)
+        is_large = bool(abs(entry) > LARGEST_READING)
+        if isinstance(entry, _TRUTHS):
+            return None
+        try:
+            return float(entry)
+        except OverflowError:
+            return (math.inf if entry > 0 else -math.inf) if is_large else None
     except (ArithmeticError, RuntimeError, TypeError, ValueError):  # not one number
-        return False
+        return None
 
 
 def _one_number(name: str, value: Any) -> float:

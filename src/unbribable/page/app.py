@@ -22,6 +22,7 @@ from unbribable.page.dropped import Dropped
 from unbribable.page.guard import AUDITED, Data, Guard, RefusedError, refusal
 from unbribable.page.source import Source
 from unbribable.page.watch import Watch
+from unbribable.study.given import limits
 
 STATIC = Path(__file__).parent / "static"
 VIEWS = {"/": "game.html", "/study": "study.html", "/audit": "audit.html"}
@@ -109,7 +110,9 @@ def page(
         words, content = request.query_params, await _body(request, MAX_BYTES)
         name, target, direction = (words.get(key, "") for key in ("name", "target", "direction"))
         ignore = words.getlist("ignore")
-        key = await run_in_threadpool(audits.make, name, content, target, direction, ignore)
+        ends = [words.get(key) or "" for key in ("low", "high")]
+        within = limits(":".join(ends)) if any(ends) else None
+        key = await run_in_threadpool(audits.make, name, content, target, direction, ignore, within)
         return Data({"address": f"{AUDITED}{key}"})
 
     def audited(request: Request) -> Response:

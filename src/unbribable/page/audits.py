@@ -31,11 +31,17 @@ class Audits:
         self._pages: OrderedDict[str, str] = OrderedDict()
 
     def make(
-        self, name: str, content: bytes, target: str, direction: str, ignore: Sequence[str] = ()
+        self,
+        name: str,
+        content: bytes,
+        target: str,
+        direction: str,
+        ignore: Sequence[str] = (),
+        limits: tuple[float, float] | None = None,
     ) -> str:
         """Audit a table: the key under which its page is kept.
 
-        Columns to `ignore` are no parameters.
+        Columns to `ignore` are no parameters; `limits` is the range of honest readings, if it is known.
 
         Raises:
             ValueError: The table cannot be audited; the message says why.
@@ -44,7 +50,7 @@ class Audits:
         with tempfile.TemporaryDirectory() as folder:
             table, page = _saved(folder, name, content), Path(folder) / "page"
             spawned = multiprocessing.get_context("spawn")
-            words = (table, target, direction, tuple(ignore), page)
+            words = (table, target, direction, tuple(ignore), limits, page)
             work = spawned.Process(target=_audit, args=words, daemon=True)
             work.start()
             work.join(MAX_SECONDS)
@@ -107,10 +113,17 @@ def _saved(folder: str, name: str, content: bytes) -> Path:
     return path
 
 
-def _audit(table: Path, target: str, direction: str, ignore: tuple[str, ...], page: Path) -> None:
+def _audit(
+    table: Path,
+    target: str,
+    direction: str,
+    ignore: tuple[str, ...],
+    limits: tuple[float, float] | None,
+    page: Path,
+) -> None:
     """What the process does: writes the page, or why there is none."""
     try:
-        found = audit(table, target=target, direction=direction, ignore=ignore)
+        found = audit(table, target=target, direction=direction, ignore=ignore, reading_range=limits)
         text = "done\n" + found.to_html()
     except (TypeError, ValueError) as error:
         text = f"refused\n{error}"

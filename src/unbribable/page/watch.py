@@ -13,7 +13,7 @@ import numpy as np
 from unbribable.decision.algorithm import AssumptionsRefuted
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Suspect
-from unbribable.model.checks import Floats
+from unbribable.model.checks import LARGEST_READING, Floats
 from unbribable.model.dimensions import Whole
 from unbribable.page.source import Source
 from unbribable.say.counting import Counting
@@ -148,7 +148,7 @@ def as_told(source: Source, name: str, result: Result) -> dict[str, Any]:
         "n_trials": len(result.trials),
         "n_failed": result.n_failed,
         "t": [trial.t for trial in told],
-        "y": [trial.y for trial in told],
+        "y": [_drawn(trial.y) for trial in told],
         "missing": [{"t": trial.t, "error": trial.error} for trial in result.trials if trial.y is None],
     }
 
@@ -164,7 +164,7 @@ def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
     seen = belief(result)
     return {
         "flagged": [suspect.t for suspect in flagged],
-        "of": {"t": [trial.t for trial in told], "y": [trial.y for trial in told]},
+        "of": {"t": [trial.t for trial in told], "y": [_drawn(trial.y) for trial in told]},
         "answer": {
             "words": str(best),
             "params": _point(result, best.x),
@@ -181,7 +181,7 @@ def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
         },
         "naive": {
             "t": naive.t,
-            "y": naive.y,
+            "y": _drawn(naive.y),
             "params": _point(result, naive.x),
             "is_flagged": naive.t in {suspect.t for suspect in flagged},
         },
@@ -192,10 +192,15 @@ def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
     }
 
 
+def _drawn(y: float | None) -> float | None:
+    """A reading as it is drawn: an infinite one as the largest that is taken."""
+    return None if y is None else max(-LARGEST_READING, min(LARGEST_READING, y))
+
+
 def _suspect(result: Result, suspect: Suspect, counting: Counting) -> dict[str, Any]:
     return {
         "t": suspect.t,
-        "y": suspect.y,
+        "y": _drawn(suspect.y),
         "expected": suspect.expected,
         "sd": suspect.expected_sd,
         "is_certain": suspect.is_certain,

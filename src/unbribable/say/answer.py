@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Kind, Suspect
 from unbribable.say.counting import ROUNDS, Counting
-from unbribable.say.reasons import beside
+from unbribable.say.reasons import beside, short
 from unbribable.say.recommendation import lines as recommended
 from unbribable.say.words import WIDTH, plus_minus, wrapped
 
@@ -77,9 +77,13 @@ def answer(
     return lines
 
 
-def no_answer(n_rounds: int, n_failed: int) -> str:
-    """What there is to say without a reading."""
-    return f"No reading yet; {n_failed} of {n_rounds} evaluations failed."
+def no_answer(n_rounds: int, n_failed: int, n_false: int = 0) -> str:
+    """What there is to say without a reading, or without one that may be honest."""
+    failed = f"{n_failed} of {n_rounds} evaluations failed"
+    if not n_false:
+        return f"No reading yet; {failed}."
+    outside = "1 reading is" if n_false == 1 else f"{n_false} readings are"
+    return f"No reading yet that may be honest; {outside} outside reading_range, {failed}."
 
 
 def in_short(best: Recommendation | None, n_suspects: int, seconds: float) -> str:
@@ -149,7 +153,7 @@ def _company(suspect: Suspect) -> Hashable:
     for reason in suspect.reasons:
         if reason.kind in (Kind.BURST, Kind.DRIFT):
             return reason.kind, reason.rounds
-        if reason.kind == Kind.EQUAL:
+        if reason.kind in (Kind.EQUAL, Kind.IMPOSSIBLE):
             return reason.kind, suspect.y
     return suspect.t
 
@@ -163,14 +167,17 @@ def _entry(group: Sequence[Suspect], counting: Counting) -> str:
         parts = [f"{first.y:.4g}", expected, beside(first, counting)]
         return f"{counting.number(first.t)} ({', '.join(filter(None, parts))})"
     numbers = [counting.number(t) for t in sorted(each.t for each in group)]
-    expected = f"expected {_range([each.expected for each in group])}"
     rows = [reason.kind for reason in first.reasons if reason.kind in (Kind.BURST, Kind.DRIFT)]
     if rows:
         read = f"a {rows[0]}, {_range([each.y for each in group])}"
-        return f"{numbers[0]} to {numbers[-1]} ({read}, {expected})"
+        expected = _range([each.expected for each in group])
+        return f"{numbers[0]} to {numbers[-1]} ({read}, expected {expected})"
     more = f" and {len(numbers) - N_ALIKE} more" if len(numbers) > N_ALIKE else ""
     which = ", ".join(map(str, numbers[:N_ALIKE])) + more
-    return f"{which} (each time {first.y:.4g}, {expected})"
+    means = [each.expected for each in group if math.isfinite(each.expected)]
+    stated = [short(each, counting) for each in first.reasons if each.kind == Kind.IMPOSSIBLE]
+    parts = [f"each time {first.y:.4g}", *([f"expected {_range(means)}"] if means else []), *stated]
+    return f"{which} ({', '.join(parts)})"
 
 
 def _range(values: Sequence[float]) -> str:

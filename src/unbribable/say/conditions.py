@@ -8,9 +8,11 @@ from unbribable.decision.proven.conditions import (
     Condition,
     FitIsRight,
     InOrder,
+    InRange,
     Missing,
     NoiseBlind,
     Open,
+    OwnNoise,
 )
 
 
@@ -53,9 +55,9 @@ def _clause(condition: Condition) -> str:
         case FitIsRight():
             return "the fitted model is right" if condition.fitted else "what is assumed is right"
         case Blind():
-            return "who lies does not know the draws"
+            return "whoever lies does not know the draws"
         case NoiseBlind():
-            return "who lies does not choose the rounds by their noise"
+            return "whoever lies does not choose the rounds by their noise"
         case Missing(1):
             return "the one missing reading is not missing because of its value"
         case Missing(n):
@@ -69,5 +71,10 @@ def _clause(condition: Condition) -> str:
             )
         case InOrder():
             return "the order of telling does not depend on the values"
+        case InRange(low, high):
+            return f"f and honest readings lie within [{low:.6g}, {high:.6g}]"
+        case OwnNoise(n):
+            which = "1 reading" if n == 1 else f"{n} readings"
+            return f"the noise of {which} is the sem told with {'it' if n == 1 else 'each'}"
         case Open():
             return ""

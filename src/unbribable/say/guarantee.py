@@ -1,8 +1,11 @@
 """What is guaranteed, against whom and if what; or why nothing is."""
 
+import math
+
 from unbribable.decision.proven.conditions import (
     BetaGiven,
     Crossed,
+    Exceeded,
     FitIsRight,
     NoPromise,
     NoReading,
@@ -109,7 +112,7 @@ def at_most(n: int, of: str) -> str:
 def reason(void: Void | None) -> str:
     """Why nothing is guaranteed, in a short clause."""
     match void:
-        case Refuted() | Crossed():
+        case Refuted() | Crossed() | Exceeded():
             return "the readings contradict what is assumed"
         case BetaGiven():
             return "beta was given"
@@ -157,6 +160,12 @@ def why_void(guarantee: Guarantee, counting: Counting = ROUNDS) -> str:
                 f"No guarantee: {_against(guarantee)}, the bounds leave some point no value at all. "
                 f"Under true assumptions that happens with probability at most "
                 f"{1.0 - guarantee.probability:.4g}."
+            )
+        case Exceeded(total, C):
+            off = f"by at least {total:.4g} in all" if math.isfinite(total) else "without limit"
+            return (
+                f"No guarantee: readings outside reading_range are off {off}, more than the {C:.4g} "
+                "that lies were said to total."
             )
         case NotYet():
             late = waits(guarantee.conditions)

@@ -17,6 +17,8 @@ def evidence(suspect: Suspect, counting: Counting = ROUNDS) -> tuple[str, ...]:
 def full(reason: Reason, counting: Counting = ROUNDS) -> str:
     """A reason with its numbers, in the units of the reading."""
     match reason:
+        case Reason(kind=Kind.IMPOSSIBLE, low=low, high=high):
+            return f"outside reading_range, {low:.6g} to {high:.6g}: false for certain, as you state"
         case Reason(kind=Kind.SAME_POINT, rounds=rounds, off=float(off)):
             n = len(rounds)
             whose = f"the median of {n} other readings" if n > 1 else "the only other reading"
@@ -44,6 +46,8 @@ def full(reason: Reason, counting: Counting = ROUNDS) -> str:
 def short(reason: Reason, counting: Counting = ROUNDS) -> str:
     """A reason in a few words."""
     match reason:
+        case Reason(kind=Kind.IMPOSSIBLE, low=low, high=high):
+            return f"outside {low:.6g} to {high:.6g}"
         case Reason(kind=Kind.SAME_POINT, rounds=rounds):
             n = len(rounds)
             return f"unlike {f'{n} other readings' if n > 1 else 'the other reading'} of its point"
@@ -66,7 +70,7 @@ def short(reason: Reason, counting: Counting = ROUNDS) -> str:
 
 def beside(suspect: Suspect, counting: Counting = ROUNDS) -> str:
     """The reason that a list must give, where what the others predict does not show it; else nothing."""
-    kinds = (Kind.EQUAL, Kind.BURST, Kind.DRIFT, Kind.NOT_LEARNABLE)
+    kinds = (Kind.IMPOSSIBLE, Kind.EQUAL, Kind.BURST, Kind.DRIFT, Kind.NOT_LEARNABLE)
     said = [short(reason, counting) for reason in suspect.reasons if reason.kind in kinds]
     return said[0] if said else ""
 

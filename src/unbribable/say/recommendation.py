@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from unbribable.decision.proven.conditions import Condition, FitIsRight, NoReading
+from unbribable.decision.proven.conditions import Condition, FitIsRight, InRange, NoReading, OwnNoise
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
 from unbribable.say.conditions import supposition
 from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.guarantee import reason, supposed, whole, why_void
 from unbribable.say.remarks import caution, in_short
-from unbribable.say.words import plus_minus, point, wrapped
+from unbribable.say.words import WIDTH, plus_minus, point, wrapped
 
 WIDE = "wider than all honest readings"
 """What is said of an interval that is."""
@@ -32,7 +32,10 @@ def lines(
         which = f"{n} that look{'s' * (best.n_honest == 1)} honest"
         which = "all readings" if best.n_honest is None else which
         expected = plus_minus(best.estimate, best.estimate_sd)
-        found += wrapped(f"expected value: {expected} (an estimate from {which})", 2, 1)
+        said = f"expected value: {expected} (an estimate from {which}"
+        more = f"{said}; {outvoted(best)})"
+        is_said = outvoted(best) and len(more) + 2 <= WIDTH  # a short fact, where there is room
+        found += wrapped(more if is_said else f"{said})", 2, 1)
     for text, most in [
         (" ".join(caution(each) for each in best.cautions), 2),
         (worst(best), None),  # a condition is never cut
@@ -77,8 +80,9 @@ def worst(best: Recommendation) -> str:
 
 def premise(best: Recommendation) -> str:
     """What it supposes whatever the number of lies: nothing of missing readings."""
-    fits: list[Condition] = [each for each in best.promise.conditions if isinstance(each, FitIsRight)]
-    return supposition(fits)
+    kinds = (FitIsRight, InRange, OwnNoise)
+    held: list[Condition] = [each for each in best.promise.conditions if isinstance(each, kinds)]
+    return supposition(held)
 
 
 def claim(best: Recommendation, what: str = "f(x)") -> str:
@@ -93,6 +97,17 @@ def is_needed_said(best: Recommendation) -> bool:
         return False
     n = best.n_needed
     return n is not None and n <= best.lies.n_readings
+
+
+def outvoted(best: Recommendation) -> str:
+    """How many lies the readings of the point outvote: fewer than half of them; empty where none.
+
+    Their median is then no further off than an honest one of them.
+    """
+    n_lies = (best.n_at_point - 1) // 2
+    if n_lies < 1 or best.n_flagged_at_point > n_lies:
+        return ""
+    return f"its {best.n_at_point} readings outvote {n_lies} {'lie' if n_lies == 1 else 'lies'}"
 
 
 def needs(best: Recommendation, what: str = "f(x)") -> str:

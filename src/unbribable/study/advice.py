@@ -9,7 +9,15 @@ import numpy as np
 from unbribable.decision.asking.ahead import is_among
 from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.by_lies import ByLies
-from unbribable.decision.proven.conditions import Crossed, FitIsRight
+from unbribable.decision.proven.conditions import (
+    Condition,
+    Crossed,
+    Exceeded,
+    FitIsRight,
+    InRange,
+    OwnNoise,
+    Void,
+)
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
@@ -17,11 +25,11 @@ from unbribable.decision.proven.price import Price
 from unbribable.decision.proven.price import price as algorithm_price
 from unbribable.decision.recommend import Recommendation, certified, left_out
 from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
-from unbribable.doubt.suspect import Suspect
+from unbribable.doubt.suspect import Suspect, in_order
 from unbribable.model.checks import Floats
 from unbribable.study.engine import Engine
 from unbribable.study.plan import OF_LIES
-from unbribable.study.suspects import NOTICED, suspects
+from unbribable.study.suspects import NOTICED, impossible, suspects
 
 LONE = 0.25
 """A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
@@ -48,9 +56,10 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         x = current.incumbent(among)
         if x is None:
             return None
-    best = certified(algorithm, units=units, x=x)
+    best = certified(algorithm, units=units, x=x, stated=current.stated())
     if engine.plan.lies is not None and algorithm.journal.selection is None:
         best = counted(best, current)
+    best = within(best, engine)
     is_stated = best.regret_bound is not None
     best = expected(best, current, algorithm.candidates.coordinates[best.index])
     promise = best.promise.supposing(*supposed(current))
@@ -75,7 +84,8 @@ def counted(best: Recommendation, engine: Engine) -> Recommendation:
     algorithm, units = engine.algorithm(), engine.model().units
     shares = own_shares(algorithm.assumptions.delta)
     candidates = algorithm.candidates.coordinates
-    lies = ByLies(left_out(algorithm, shares), candidates, best.index, units)
+    readings = left_out(algorithm, shares, engine.stated())
+    lies = ByLies(readings, candidates, best.index, units)
     n_lies = max(_lies_allowed(engine), _n_flagged(engine), lies.least)
     interval, more = lies.interval(n_lies), lies.better(n_lies)
     is_void = interval is None or more is None
@@ -99,6 +109,38 @@ def counted(best: Recommendation, engine: Engine) -> Recommendation:
     )
 
 
+def within(best: Recommendation, engine: Engine) -> Recommendation:
+    """A recommendation that goes no further than f can, as the user states.
+
+    Void where it leaves f no value there, and where readings outside are off by more in all than lies
+    were said to total.
+    """
+    plan = engine.plan
+    if plan.reading_range is None:
+        return best
+    low, high = plan.reading_range
+    lower, upper = best.interval
+    void: Void | None = exceeded(engine)
+    if void is None and (lower > high or upper < low):
+        void = Crossed()
+    if void is not None:
+        promise = replace(best.promise, void=best.promise.void or void, is_refuted=True)
+        return replace(
+            best, lower=None, upper=None, regret_bound=None, probability=None, promise=promise
+        )
+
+    def at_most(bound: float | None, most: float) -> float | None:
+        return None if bound is None else max(0.0, min(bound, most))
+
+    if best.lower is None or best.upper is None:
+        return best
+    lower, upper = max(lower, low), min(upper, high)
+    most = high - lower if plan.sign > 0.0 else upper - low
+    levels = [replace(each, regret_bound=at_most(each.regret_bound, high - low)) for each in best.levels]
+    regret_bound = at_most(best.regret_bound, most)
+    return replace(best, lower=lower, upper=upper, regret_bound=regret_bound, levels=tuple(levels))
+
+
 def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     """A recommendation with the value to expect at its point u, (d,), and whether to rely on it."""
     (mean,), (sd,) = engine.predict(u[None])
@@ -107,6 +149,8 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     spread = max(honest) - min(honest) if honest else 0.0
     lower, upper = best.interval
     value, value_sd = float(mean), float(sd)
+    is_own = is_among(np.array([reading.u for reading in engine.told]), [u])
+    n_false = sum(bool(is_among(each.u[None], [u])[0]) for each in engine.false)
     beyond = max(lower - value, value - upper)  # NaN, and no contradiction, where there is no interval
     is_outside = best.probability is not None and beyond > NOTICED * value_sd + 1e-9 * spread
     cautions = (_alone(engine, u, spread), Outside() if is_outside else None)
@@ -118,6 +162,8 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
         is_wide=0.0 < spread < upper - lower,
         cautions=tuple(each for each in cautions if each is not None),
         clearly_worse=_clearly_worse(value, spread, engine.plan.sign),
+        n_at_point=int(is_own.sum()) + n_false,
+        n_flagged_at_point=int((is_own & is_flagged).sum()) + n_false,
     )
 
 
@@ -156,7 +202,7 @@ def overdrawn(engine: Engine, best: Recommendation) -> TooManyLies | TooMuchLyin
     C = engine.fit().units.scale * (getattr(engine.algorithm(), "C", None) or 0.0)
     if best.levels:
         C = next(level.C for level in best.levels if level.regret_bound is not None)
-    off = sum(abs(each.y - each.expected) for each in doubt(engine, flagged_only=True))
+    off = sum(abs(plan.nearest(each.y) - each.expected) for each in doubt(engine, flagged_only=True))
     return None if off <= C else TooMuchLying(off, C, word)
 
 
@@ -184,10 +230,22 @@ def fit_of(engine: Engine) -> FitIsRight | None:
     return FitIsRight(plan.fitted, plan.given) if plan.assumptions is None else None
 
 
-def supposed(engine: Engine) -> tuple[FitIsRight, ...]:
-    """That the fit is right, where anything was fitted."""
-    fit = fit_of(engine)
-    return (fit,) if fit is not None and fit.fitted else ()
+def exceeded(engine: Engine) -> Exceeded | None:
+    """That readings outside the range are off by more in all than lies were said to total."""
+    plan = engine.plan
+    if isinstance(plan.corruption, str | None):
+        return None
+    total = sum(abs(each.y - plan.nearest(each.y)) for each in engine.false)
+    return Exceeded(total, float(plan.corruption)) if total > plan.corruption else None
+
+
+def supposed(engine: Engine) -> tuple[Condition, ...]:
+    """That the fit is right, where anything was fitted, and what the user states of the readings."""
+    fit, stated = fit_of(engine), engine.plan.reading_range
+    fits = [fit] if fit is not None and fit.fitted else []
+    n_own = sum(reading.sem is not None for reading in engine.told)
+    own = [OwnNoise(n_own)] if n_own else []
+    return (*fits, *([] if stated is None else [InRange(*stated)]), *own)
 
 
 def basis(engine: Engine) -> Basis | None:
@@ -202,20 +260,38 @@ def basis(engine: Engine) -> Basis | None:
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
     """The readings in the user's units, the most suspicious first; see `suspects`."""
-    current = engine.settled()
-    if current is None:
-        return ()
-    state = (len(engine.told), *engine.lost.items())
+    current, plan = engine.settled(), engine.plan
+    state = (len(engine.readings), *engine.lost.items())
     if engine.scored is None or engine.scored[0] != state:
-        found = suspects(
-            current.told,
-            current.judge().verdict(),
-            current.algorithm(),
-            current.model().units,
-            is_fitted=bool(engine.plan.fitted),
-        )
+        found = _impossible(engine, current)
+        if current is not None:
+            is_overdrawn = exceeded(engine) is not None
+            if plan.lies is not None:
+                is_overdrawn = len(engine.false) > _lies_allowed(engine)
+            doubted = suspects(
+                current.told,
+                current.judge().verdict(),
+                current.algorithm(),
+                current.model().units,
+                has_proof=not plan.fitted and not is_overdrawn,
+            )
+            found = tuple(in_order((*found, *doubted))) if found else doubted
         engine.scored = (state, found)
     return tuple(suspect for suspect in engine.scored[1] if suspect.is_flagged or not flagged_only)
+
+
+def _impossible(engine: Engine, current: Engine | None) -> tuple[Suspect, ...]:
+    """The readings that are false for certain, with what the others predict in their place."""
+    found, limits = engine.false, engine.plan.reading_range
+    if not found or limits is None:
+        return ()
+    mean = sd = np.full(len(found), math.nan)
+    if current is not None:
+        mean, sd = current.predict(np.array([each.u for each in found]))
+        sd = np.hypot(sd, current.judge().typical().noise_std)
+    x = engine.x_of(np.array([each.u for each in found]))
+    every = zip(found, x, mean.tolist(), sd.tolist(), strict=True)
+    return tuple(in_order(impossible(*each, limits) for each in every))
 
 
 def price(

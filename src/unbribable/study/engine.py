@@ -10,6 +10,7 @@ from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.asking.ahead import is_among
 from unbribable.decision.asking.draws import Seed
 from unbribable.decision.proposal import Query, Reading
+from unbribable.decision.proven.stated import Stated
 from unbribable.doubt.hypotheses import Known, location_and_scale
 from unbribable.doubt.judge import Judge, last_stop
 from unbribable.doubt.suspect import Suspect
@@ -77,7 +78,8 @@ class Engine:
         """The point of round t: in the last `confirm` rounds of the plan, the recommended one.
 
         A point without a reading is not asked again, unless it was read at least as often or no other
-        is left. The latest ones also count as pending, so that the choice keeps away from them.
+        is left; nor is one whose reading is false for certain, from the second one around there on. The
+        latest ones also count as pending, so that the choice keeps away from them.
 
         Args:
             t: The round, from 1.
@@ -85,9 +87,12 @@ class Engine:
         """
         lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
         failed = [trial.u for trial in lost if trial.u is not None]
-        pending, avoid = [*pending, *failed[-N_NEAR:]], self._without_reading(failed)
+        again = self._false_again()
+        pending, avoid = [*pending, *failed[-N_NEAR:], *again[-N_NEAR:]], self._without_reading(failed)
+        avoid += again
         if not self.is_ready:
-            u = self._design(t, avoid)
+            n_more = sum(trial.replicate_of is not None and trial.t < t for trial in self.log.values())
+            u = self._design(t - n_more, avoid)
         elif (known := self._confirming(t)) is not None and not is_among(known[None], avoid).any():
             u = known
         elif self.plan.explore is not None and self.told:
@@ -132,21 +137,31 @@ class Engine:
 
     def settled(self) -> "Engine | None":
         """Itself; before its design is read, one fitted to what there is; None without a reading."""
-        n_told = len(self.told)
-        if not n_told:
+        n_read = len({each.asked_in for each in self.told})
+        if not n_read:
             return None
         if self.is_ready:
             return self
-        early = Engine(self.domain, replace(self.plan, n_init=n_told), self.seed)
+        early = Engine(self.domain, replace(self.plan, n_init=n_read), self.seed)
         early.log = self.log
         return early
 
     # --- what follows from the readings ----------------------------------------------------------
 
     @property
-    def told(self) -> list[Told]:
-        """The readings, in the order of telling."""
+    def readings(self) -> list[Told]:
+        """All readings, in the order of telling."""
         return [told for trial in self.log.values() if (told := trial.told) is not None]
+
+    @property
+    def told(self) -> list[Told]:
+        """Those that may be honest: what anything is concluded from."""
+        return [each for each in self.readings if not self.plan.is_false(each.y)]
+
+    @property
+    def false(self) -> list[Told]:
+        """The others, which are false for certain, as the user states."""
+        return [each for each in self.readings if self.plan.is_false(each.y)]
 
     @property
     def lost(self) -> dict[int, bool]:
@@ -167,7 +182,7 @@ class Engine:
     @property
     def is_ready(self) -> bool:
         """Whether there is a model: always where it is assumed, else once the design is read."""
-        return len(self.told) >= self.n_design
+        return self._n_first is not None
 
     @property
     def n_table(self) -> int:
@@ -186,15 +201,20 @@ class Engine:
 
     @property
     def n_readings(self) -> int:
-        """Readings there are and will be: the rounds planned, and those whose points the user chose.
+        """Readings there are and will be: of the rounds planned, and those whose points the user chose.
 
-        If more were told, or nobody said how many are planned, at least that many, in steps of an
-        eighth: algorithms that depend on it start anew.
+        Each round that is still to come has as many as those so far had on average. If more were told,
+        or nobody said how many are planned, at least that many, in steps of an eighth: algorithms that
+        depend on it start anew.
         """
-        n_told, n_planned = len(self.told), 1
+        readings, n_planned = self.readings, 1
+        n_told = len(readings)
         if self.plan.n_rounds is not None:
-            n_given = sum(reading.is_given for reading in self.told)
-            n_planned = self.plan.n_rounds + n_given
+            n_given = sum(reading.is_given for reading in readings)
+            n_own = sum(not trial.is_given for trial in self.log.values())
+            n_evaluations = sum(trial.is_evaluation for trial in self.log.values())
+            n_rounds = self.plan.n_rounds
+            n_planned = n_given + (-(-n_rounds * n_own // n_evaluations) if n_evaluations else n_rounds)
         if n_told <= n_planned:
             return n_planned
         step = last_stop(n_told, 0)
@@ -228,12 +248,15 @@ class Engine:
         return self.fit()
 
     def algorithm(self) -> Algorithm:
-        """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs."""
+        """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs.
+
+        In place of a reading that is false for certain it learns the nearest possible one.
+        """
         model, n_table, plan = self.model(), self.n_table, self.plan
-        n_lies = None if plan.lies is None else plan.n_lies(self.n_readings)
+        n_lies = None if plan.lies is None else self.n_lies
         is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
         if is_new or self._n_lies != n_lies:
-            scale, n = model.units.scale, self.n_readings
+            scale, n = model.units.scale, n_lies or 0
             self._algorithm = plan.algorithm(self.domain, model.assumptions, scale, n, self.seed)
             self._n_lies = n_lies
             self._algorithm.is_quiet = n_lies is not None  # the answer counts as many lies as it takes
@@ -242,7 +265,9 @@ class Engine:
             self._algorithm.journal.retracted.update(gone)
             self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:
-                self._algorithm.learn([_in_model(each, model) for each in self.told[: self._fitted_at]])
+                last, readings = self.told[self._fitted_at - 1].t, self.readings
+                n = 1 + next(k for k, each in enumerate(readings) if each.t == last)
+                self._algorithm.learn([self._in_model(each, model) for each in readings[:n]])
         assert self._algorithm is not None
         algorithm, n_left = self._algorithm, len(self._algorithm.readings)
         for trial in self.log.values():  # in their order: who learns what may depend on what is lost
@@ -251,8 +276,20 @@ class Engine:
             elif trial.told is not None and n_left:
                 n_left -= 1
             elif trial.told is not None:
-                algorithm.learn(_in_model(trial.told, model))
+                algorithm.learn(self._in_model(trial.told, model))
         return algorithm
+
+    @property
+    def n_lies(self) -> int:
+        """How many readings may be lies, where lies are counted: at least those that are for certain."""
+        return max(self.plan.n_lies(self.n_readings), len(self.false))
+
+    def stated(self) -> Stated:
+        """What the user states of the readings, in units of the model; needs what `fit` needs."""
+        if self.plan.reading_range is None:
+            return Stated()
+        low, high = sorted(self.model().units.to_model(end) for end in self.plan.reading_range)
+        return Stated(low, high, frozenset(each.t for each in self.false))
 
     def judge(self) -> Judge:
         """What is thought of all that was told: a heuristic, on which no guarantee rests.
@@ -261,12 +298,10 @@ class Engine:
             RuntimeError: There is no reading yet, or the initial design is not read; see `is_ready`.
             ValueError: An amount that is given exceeds what the readings differ by beyond all measure.
         """
-        n_first = max(self.n_design, self.n_table, 1)
-        told = self.told
-        if len(told) < n_first:
-            raise RuntimeError(
-                f"a judgement needs {n_first} reading{'s' if n_first > 1 else ''}, got {len(told)}"
-            )
+        told, n_first = self.told, self._n_first
+        if n_first is None or not told:
+            n = max(self.n_design, 1)
+            raise RuntimeError(f"a judgement needs {n} reading{'s' * (n > 1)}, got {len(told)}")
         if self._judge is None or self._judge.n_first != n_first:  # a table may be added later
             plan, assumed = self.plan, self.plan.assumptions
             kernel = plan.kernel if assumed is None else assumed.kernel
@@ -278,7 +313,10 @@ class Engine:
         if self.plan.assumptions is None:
             check_sizes(self.plan, location_and_scale(y)[1])
         rounds = np.array([reading.t for reading in told], dtype=np.intp)
-        self._judge.learn(self._seen(np.array([reading.u for reading in told])), y, rounds)
+        sem = None
+        if any(reading.sem for reading in told):
+            sem = np.array([reading.sem or np.nan for reading in told])
+        self._judge.learn(self._seen(np.array([reading.u for reading in told])), y, rounds, sem)
         return self._judge
 
     def predict(self, U: Floats) -> tuple[Floats, Floats]:
@@ -307,8 +345,8 @@ class Engine:
 
     def _confirming(self, t: int) -> Floats | None:
         """The recommended point, where round t is to read it: a choice that the past makes."""
-        n_given = sum(trial.is_given for trial in self.log.values())
-        if not self.plan.confirms(t - 1 - n_given):
+        n_more = sum(not trial.is_evaluation and trial.t < t for trial in self.log.values())
+        if not self.plan.confirms(t - 1 - n_more):
             return None
         if self.plan.explore is not None:
             return self._best_read()
@@ -327,6 +365,53 @@ class Engine:
         places = np.flatnonzero(is_honest if is_honest.any() else may)
         best = places[np.argmax(self.judge().predict(self._seen(U[places]))[0])]
         found: Floats = U[best]
+        return found
+
+    @property
+    def _n_first(self) -> int | None:
+        """Readings from which there is a judgement: those of the design and of a table; at least 1.
+
+        None: the design is not read yet. Of an evaluation that was read several times one counts.
+        """
+        seen: set[int] = set()
+        n_first = 1 if not self.n_design else None
+        for n, each in enumerate(self.told, 1):
+            seen.add(each.asked_in)
+            if n_first is None and len(seen) == self.n_design:
+                n_first = n
+            if n_first is not None and each.is_row:
+                n_first = max(n, n_first)
+        return n_first
+
+    def _in_model(self, told: Told, model: Model) -> Reading:
+        """A reading as an algorithm with this model is told it.
+
+        One whose noise is known to be less counts as at most a thousand times as precise as the others:
+        valid, since sub-Gaussian noise is so with any larger scale.
+        """
+        assumed, y = model.assumptions, model.units.to_model(self.plan.nearest(told.y))
+        lam = assumed.lam
+        if told.sem is not None:
+            ratio = told.sem / model.units.scale / max(assumed.noise_std, 1e-300)
+            lam *= min(max(ratio, 1e-3), 1e100) ** 2
+        chosen_by = "algorithm" if told.asked_in == told.t else "design"
+        return Reading(
+            told.t, told.u, y, None, "", lam, chosen_by="user" if told.is_given else chosen_by
+        )
+
+    def _false_again(self) -> list[Floats]:
+        """The points of readings that are false for certain, but for the first one around there.
+
+        A lie is read over, a place where the instrument always fails is not: another one came before
+        that is nearer than every reading that may be honest.
+        """
+        read, before, found = np.array([each.u for each in self.told]), list[Floats](), list[Floats]()
+        for each in self.false:
+            u = self._seen(each.u)
+            reach = np.min(np.abs(self._seen(read) - u).max(axis=1)) if len(read) else np.inf
+            if any(np.abs(other - u).max() < reach for other in before):
+                found.append(each.u)
+            before.append(u)
         return found
 
     def _without_reading(self, failed: Sequence[Floats]) -> list[Floats]:
@@ -383,10 +468,3 @@ class Engine:
             return np.zeros(self.domain.d), np.ones(self.domain.d)
         low, high = self.domain.points.min(axis=0), self.domain.points.max(axis=0)
         return low, np.where(high > low, high - low, 1.0)
-
-
-def _in_model(told: Told, model: Model) -> Reading:
-    """A reading as an algorithm with this model is told it."""
-    y, lam = model.units.to_model(told.y), model.assumptions.lam
-    chosen_by = "user" if told.is_given else "algorithm"
-    return Reading(told.t, told.u, y, None, "", lam, chosen_by=chosen_by)

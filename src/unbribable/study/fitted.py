@@ -57,6 +57,9 @@ def fitted(plan: Plan, chains: Hypotheses, points: Floats, y: Floats, side: Floa
     ratio = found.scale / scale
     noise_std = ratio * found.noise_std if plan.noise_std is None else plan.noise_std / scale
     B0 = max(ratio * found.B0, 1.2 * confirmed(points, (y - found.center) / scale))
+    if plan.reading_range is not None:  # f has a value there
+        low, high = sorted(plan.sign * end for end in plan.reading_range)
+        B0 = max(B0, (low - found.center) / scale, (found.center - high) / scale)
     B = max(B0, ratio * found.B)
     if plan.B is not None:
         B = B0 = plan.B / scale

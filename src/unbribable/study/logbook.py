@@ -6,6 +6,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ class Logbook:
                 )
             yield engine
 
-    def ask(self, n: int) -> list[Query]:
+    def ask(self, n: int, replicates: int = 1) -> list[Query]:
         """The queries of the next n rounds: all of them, or none if they cannot be saved."""
         with self.changing() as engine:
             before = dict(self.pending)
@@ -104,7 +105,8 @@ class Logbook:
                     start = time.perf_counter()
                     asked = engine.ask(t, pending=[query.u for query in self.pending.values()])
                     self._seconds.append(time.perf_counter() - start)
-                    self.pending[t] = query_of(t, asked.x, self.space, engine)
+                    query = query_of(t, asked.x, self.space, engine)
+                    self.pending[t] = replace(query, replicates=replicates)
                     queries.append(self.pending[t])
                 rows = [query_to_plain(query) for query in queries]
                 self._save({"asked": rows, "seconds_per_ask": self._seconds_per_ask})

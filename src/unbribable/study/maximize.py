@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Unpack
 from unbribable.decision.proposal import Query
 from unbribable.model import checks
 from unbribable.study.files import level_of_user
-from unbribable.study.given import functions
+from unbribable.study.given import functions, reading_or_none, several
 from unbribable.study.plan import Settings, with_settings
 from unbribable.study.progress import reporter
 from unbribable.study.result import Result
@@ -30,7 +30,7 @@ N_HOPELESS_TYPES = 5
 
 @with_settings
 def maximize(
-    f: Callable[[Any], float],
+    f: Callable[[Any], Any],
     domain: Any,
     n_rounds: int,
     *,
@@ -52,7 +52,8 @@ def maximize(
 
     Args:
         f: Takes a point, an array (d,) (or a dict where the domain has names), returns a number of
-            at most 1e150 in absolute value.
+            at most 1e150 in absolute value, or a list (or tuple) of such: readings of that point by
+            themselves, of which any may be a lie. None or NaN among them is missing.
         domain: A Box, a Grid, a list of pairs (low, high), an array of candidates (n, d), or a dict
             from name to bounds such as {"x": (0.0, 1.0), "n": (1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
@@ -68,7 +69,8 @@ def maximize(
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
             failed, nothing is learned, and the run goes on, unless the first ten all fail (five, if
             each with a TypeError); if it returned an infinite number, nothing is guaranteed from then
-            on, since that reading is missing because of its value. "raise": it is raised.
+            on, since that reading is missing because of its value, unless a reading_range says that it
+            is false. "raise": it is raised.
         timeout: Seconds after which no evaluation begins any more; those that are running are
             finished, and the result says that it ended early.
         n_jobs: Evaluations at a time, in threads: f must be safe to call from several. What is asked
@@ -113,7 +115,7 @@ def maximize(
         return log.result() if run.stopped is None else log.end(run.stopped)
 
 
-def minimize(f: Callable[[Any], float], domain: Any, n_rounds: int, **words: Any) -> Result:
+def minimize(f: Callable[[Any], Any], domain: Any, n_rounds: int, **words: Any) -> Result:
     """Find the minimum of f: `maximize` with direction="minimize", and all else as there."""
     return maximize(f, domain, n_rounds, direction="minimize", **words)
 
@@ -127,8 +129,8 @@ minimize.__signature__ = _signature.replace(  # type: ignore[attr-defined]
 class _Answer(NamedTuple):
     """What f came to."""
 
-    y: float | None
-    """The reading; None if there is none."""
+    y: Any
+    """The reading, or a list of them; None if there is none."""
     failure: Exception | None = None
     """Why not."""
     is_too_large: bool = False
@@ -141,7 +143,7 @@ class _Run:
     def __init__(
         self,
         study: Study,
-        f: Callable[[Any], float],
+        f: Callable[[Any], Any],
         n_rounds: int,
         on_error: str,
         timeout: float | None,
@@ -159,7 +161,7 @@ class _Run:
     @property
     def _n_done(self) -> int:
         """Evaluations so far."""
-        return sum(not trial.is_given for trial in self._study.trials)
+        return sum(trial.is_evaluation for trial in self._study.trials)
 
     def stop(self, what: str) -> None:
         """Begin no more evaluations; `what` has ended the run, if there were some left."""
@@ -200,11 +202,18 @@ class _Run:
         value = None
         try:
             value = self._f(self._study.space.shown(query.x))
-            return _Answer(checks.reading("y", value))
+            plan = self._study.engine.plan
+            if isinstance(value, list | tuple):  # an array is more likely a slip than meant
+                readings = [reading_or_none(each, plan) for each in several(value)]
+                if all(each is None for each in readings):
+                    raise ValueError(f"y must hold a reading, got none in y={value!r}")
+                return _Answer(readings)
+            return _Answer(plan.reading("y", value))
         except Exception as raised:
             if self._on_error == "raise":
                 raise
-            return _Answer(None, raised, checks.is_too_large(value))
+            values = value if isinstance(value, list | tuple) else [value]
+            return _Answer(None, raised, any(checks.is_too_large(each) for each in values))
 
     def _tell(self, query: Query, answer: "_Answer") -> Trial:
         failure = answer.failure
@@ -218,10 +227,10 @@ class _Run:
                     stacklevel=level_of_user(),
                 )
             self._failures.append(type(failure))
-        self._study.tell(query, answer.y, error=reason)
+        t = self._study.tell(query, answer.y, error=reason)
         if answer.is_too_large:
             self._study._log.take([replace(self._study.trials[-1], because_of_value=True)])
-        return self._study.trials[-1]
+        return next(trial for trial in reversed(self._study.trials) if trial.t == t)
 
     def _check_hope(self) -> None:
         """Refuse to spend more rounds on an f that has never given a reading."""

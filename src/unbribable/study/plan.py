@@ -41,8 +41,8 @@ DELTA = 0.1
 EXPLORE = 2.0
 """Where the model is fitted and nothing else is said."""
 
-ADDED = {"confirm": 0}
-"""What plans that were stored before it existed do not say."""
+ADDED = {"reading_range": None, "confirm": 0}
+"""What plans that were stored before these words existed do not say."""
 
 _LIMITS: dict[str, dict[str, Any]] = {
     "noise_std": {"at_least": 0.0},
@@ -64,6 +64,7 @@ class Settings(TypedDict, total=False):
     delta: float | None
     n_init: int | None
     explore: float | None
+    reading_range: tuple[float, float] | None
 
 
 _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a number (Algorithm 1), 0 if
@@ -84,7 +85,10 @@ _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a n
             maximises mean + explore * standard deviation over many hypotheses about f and the lies. The
             algorithm that `corruption` names learns the same readings, and its intervals and
             certificates hold for any choice. None: 2 where the model is fitted; where assumptions are
-            given, the algorithm chooses the points itself, as the theorems require."""
+            given, the algorithm chooses the points itself, as the theorems require.
+        reading_range: The lowest and the highest value that f can have, and that an honest reading can
+            have. A reading outside is false for certain, whatever else is said, and counts as a lie;
+            nothing is learned from it. Worst cases and certificates end there."""
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 
@@ -127,6 +131,7 @@ class Plan:
     delta: float | None = None
     n_init: int | None = None
     explore: float | None = EXPLORE
+    reading_range: tuple[float, float] | None = None
     confirm: int = 0
 
     @classmethod
@@ -193,11 +198,14 @@ class Plan:
                 raise ValueError("c_max must be finite where the corruption is unknown, got c_max=inf")
         if self.kernel is not None and not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got kernel={self.kernel!r}")
+        if self.reading_range is not None:
+            object.__setattr__(self, "reading_range", _range(self.reading_range))
+            self._check_range(*self.reading_range)
 
     # --- which algorithm follows ---------------------------------------------------------------
 
     def algorithm(
-        self, domain: Grid | Box, assumed: Assumptions, scale: float, n_readings: int, seed: Seed
+        self, domain: Grid | Box, assumed: Assumptions, scale: float, n_lies: int, seed: Seed
     ) -> Algorithm:
         """The algorithm whose bounds hold, before its first reading.
 
@@ -205,13 +213,12 @@ class Plan:
             domain: Where to search.
             assumed: In units of the model.
             scale: Such a unit, in the user's.
-            n_readings: How many of which the lies are a share.
+            n_lies: How many readings may be lies, where lies are counted.
             seed: Of the hands that get readings of points which the algorithm did not choose.
         """
         if self.corruption == UNKNOWN:
             return LadderGPUCB(domain, assumed)
         if self.corruption is None:
-            n_lies = self.n_lies(n_readings)
             if self.explore is None or n_lies <= N_DEALT:
                 return QuorumGPUCB(domain, assumed, n_lies=n_lies, seed=seed)
             return RobustGPUCB(domain, assumed, C=ANYTHING * assumed.B0)
@@ -226,6 +233,59 @@ class Plan:
         if isinstance(self.lies, float):
             n_lies = max(1, int(self.lies * n_readings + 1e-9))  # 0.29 * 100 is a little less than 29
         return min(n_lies, n_readings)
+
+    # --- which readings there can be -----------------------------------------------------------
+
+    def reading(self, name: str, value: Any) -> float:
+        """A reading, checked. Where a range is given it may be any number but NaN.
+
+        Raises:
+            TypeError, ValueError: It is none.
+        """
+        if self.reading_range is None:
+            return checks.reading(name, value)
+        try:
+            return checks.reading(name, value)
+        except ValueError:
+            number = checks.number_of(value)
+            if number is None or math.isnan(number):
+                raise
+            return number
+
+    def sem(self, value: Any) -> float | None:
+        """The standard deviation of the noise of a reading, checked; None where it is not known.
+
+        Raises:
+            TypeError, ValueError: It is none, or there is no noise.
+        """
+        if value is None:
+            return None
+        sem = checks.real("sem", value, above=0.0, at_most=checks.LARGEST_READING)
+        noise_std = self.noise_std if self.assumptions is None else self.assumptions.noise_std
+        if noise_std == 0.0:
+            raise ValueError(
+                f"sem must be left out where noise_std=0 says that all is exact, got {sem=}"
+            )
+        return sem
+
+    def is_false(self, y: float) -> bool:
+        """Whether no honest reading can be that, by what the user states."""
+        if self.reading_range is None:
+            return False
+        low, high = self.reading_range
+        return not low <= y <= high
+
+    def nearest(self, y: float) -> float:
+        """The possible reading that is nearest to this one.
+
+        What is learned in place of a false one: a projection onto an interval that holds the honest
+        value takes no reading further from that, so there are no more lies, each is at most as large,
+        and so is their sum. Whatever holds against so many, or so much, still holds.
+        """
+        if self.reading_range is None:
+            return y
+        low, high = self.reading_range
+        return min(max(y, low), high)
 
     # --- what follows from the rest ------------------------------------------------------------
 
@@ -269,6 +329,16 @@ class Plan:
             B if name == "B" else name for name in ("kernel", "noise", "B") if name not in self.fitted
         )
 
+    def _check_range(self, low: float, high: float) -> None:
+        """Refuse a range that leaves f no value within the bounds on |f| that are given."""
+        known = {"B": self.B} if self.assumptions is None else {"B0": self.assumptions.B0}
+        for name, bound in known.items():
+            if bound is not None and (low > bound or high < -bound):
+                raise ValueError(
+                    f"reading_range must hold a value that f can have, from -{name} to {name}, got "
+                    f"reading_range={(low, high)} with {name}={bound!r}"
+                )
+
     @property
     def sign(self) -> float:
         """-1 where the user minimises: inside, everything is maximised."""
@@ -288,6 +358,8 @@ class Plan:
     def from_plain(cls, plain: Mapping[str, Any]) -> "Plan":
         """Back from `to_plain`, for kernels of ours."""
         fields = dict(plain)
+        if fields.get("reading_range") is not None:
+            fields["reading_range"] = tuple(fields["reading_range"])
         if fields.get("kernel") is not None:
             fields["kernel"] = Kernel.from_plain(fields["kernel"])
         if fields.get("assumptions") is not None:
@@ -296,3 +368,18 @@ class Plan:
             values["c_max"] = math.inf if values["c_max"] == "inf" else values["c_max"]
             fields["assumptions"] = Assumptions(**values)
         return cls(**fields)
+
+
+def _range(given: Any) -> tuple[float, float]:
+    """The two ends of a range of readings, checked."""
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"reading_range must be a pair (low, high), got reading_range={given!r}"
+        ) from None
+    largest = checks.LARGEST_READING
+    ends = [checks.real("reading_range", end, at_least=-largest, at_most=largest) for end in (low, high)]
+    if not ends[0] < ends[1]:
+        raise ValueError(f"reading_range must have low < high, got reading_range={given!r}")
+    return ends[0], ends[1]

@@ -40,7 +40,7 @@ def reporter(n_rounds: int, progress: bool | None) -> Iterator[Callable[["Result
         last = [-_EVERY]
 
         def report(result: "Result") -> None:
-            n_done = sum(not trial.is_given for trial in result.trials)
+            n_done = sum(trial.is_evaluation for trial in result.trials)
             now = time.monotonic()
             is_due = now - last[0] >= _EVERY or n_done >= n_rounds
             if is_due:

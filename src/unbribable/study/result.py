@@ -169,7 +169,7 @@ class Result:
         Of 120 characters each, at most. All the rest is in `guarantee`.
         """
         if self.recommendation is None or self.naive is None:
-            return no_answer(len(self.trials), self.n_failed)
+            return no_answer(len(self.trials), self.n_failed, len(self.engine.false))
         naive = self.naive
         assert naive.y is not None
         best_reading = BestReading(naive.t, naive.y, point(naive.x, self.space.params(naive.x)))
@@ -266,7 +266,7 @@ def restored(path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | 
         rounds = sorted([*(trial.t for trial in trials), *(query.t for query in pending)])
         if rounds != list(range(1, len(rounds) + 1)):
             raise ValueError(f"rounds must be numbered from 1 on, each once, got {rounds}")
-        n_done = sum(not trial.is_given for trial in trials)
+        n_done = sum(trial.is_evaluation for trial in trials)
         if plan.n_rounds is not None and n_done > plan.n_rounds:
             raise ValueError(f"trials must be n_rounds={plan.n_rounds} at most, got {n_done}")
         for trial in trials:
@@ -282,7 +282,7 @@ def restored(path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | 
 
 def query_to_plain(query: Query) -> dict[str, Any]:
     """A query as it is saved."""
-    return {"number": query.t, "x": query.x.tolist()}
+    return {"number": query.t, "x": query.x.tolist(), "replicates": query.replicates}
 
 
 def whole(trials: Sequence[Trial], n: int) -> int:
@@ -294,8 +294,9 @@ def whole(trials: Sequence[Trial], n: int) -> int:
 def _stored_query(row: dict[str, Any], space: Space, engine: Engine) -> Query:
     """A query as it was saved."""
     fields = {**row, "params": None, "y": None, "error": "pending"}
+    replicates = checks.integer("replicates", fields.pop("replicates", 1), at_least=1)
     asked = _stored_trial(fields, space, engine)
-    return query_of(asked.t, asked.x, space, engine)
+    return replace(query_of(asked.t, asked.x, space, engine), replicates=replicates)
 
 
 def query_of(t: int, x: Floats, space: Space, engine: Engine) -> Query:
@@ -311,7 +312,11 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     t, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
     u = engine.u_of(fields["x"])  # refuses what is not a point
     x = np.asarray(fields["x"], dtype=np.float64)
-    fields |= {"x": x, "params": space.shown(x), "y": None if y is None else checks.reading("y", y)}
+    if isinstance(y, str):  # an infinite one
+        y = float(y)
+    y = None if y is None else engine.plan.reading("y", y)
+    fields |= {"x": x, "params": space.shown(x), "y": y}
+    engine.plan.sem(fields.get("sem"))
     trial = Trial(t, u=u, **fields)
     trial.check()
     return trial

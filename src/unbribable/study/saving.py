@@ -53,7 +53,7 @@ def resumed(run_file: RunFile, space: Space, plan: Plan, seed: Any) -> Result:
     found = restored(file, stored, replace(plan, n_rounds=n_then))
     if seed is not None and Seed.of(seed) != found.engine.seed:
         raise ValueError(f"{file} holds a run with another seed; leave the seed out")
-    n_done = sum(not trial.is_given for trial in found.trials)
+    n_done = sum(trial.is_evaluation for trial in found.trials)
     if plan.n_rounds is not None and plan.n_rounds < n_done:
         raise ValueError(
             f"n_rounds must be >= {n_done}, the rounds in {file}, got n_rounds={plan.n_rounds}"

@@ -15,7 +15,7 @@ from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.study.engine import Engine
-from unbribable.study.given import pairs, reading_or_none
+from unbribable.study.given import pairs, reading_or_none, several
 from unbribable.study.logbook import Logbook
 from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
@@ -104,20 +104,20 @@ class Study:
         return tuple(self._log.pending.values())
 
     @overload
-    def ask(self, n: None = None) -> Query: ...
+    def ask(self, n: None = None, *, replicates: int = 1) -> Query: ...
     @overload
-    def ask(self, n: int) -> list[Query]: ...
-    def ask(self, n: int | None = None) -> Query | list[Query]:
+    def ask(self, n: int, *, replicates: int = 1) -> list[Query]: ...
+    def ask(self, n: int | None = None, *, replicates: int = 1) -> Query | list[Query]:
         """The next point to read, or a list of n of them; they are pending until told.
 
-        `query.x` is the point, `query.params` the same by name.
+        `query.x` is the point, `query.params` the same by name, `query.replicates` how often to read it.
         """
         count = 1 if n is None else checks.integer("n", n, at_least=1)
-        queries = self._log.ask(count)
+        queries = self._log.ask(count, checks.integer("replicates", replicates, at_least=1))
         return queries[0] if n is None else queries
 
-    def tell(self, query: Any, y: Any, *, error: str | None = None) -> int:
-        """Take the reading y of a query, or of a point.
+    def tell(self, query: Any, y: Any, *, error: str | None = None, sem: Any = None) -> int:
+        """Take the reading y of a query, or of a point; or several readings, of which any may be a lie.
 
         Whoever tells points of their own one by one states that they were read in this order, which the
         guarantee then uses; a table, whose order may be another one, belongs into `initial`.
@@ -125,10 +125,16 @@ class Study:
         Args:
             query: A pending query, or a point, a dict or (d,). A point that is pending answers the
                 oldest query of it; any other is a round of your own choice.
-            y: The reading, a number of at most 1e150 in absolute value. None or NaN: there is none and
-                there will be none. Then nothing is learned, and the point is not asked again while
-                there are others; the guarantee supposes that its value is not the reason.
+            y: The reading, a number of at most 1e150 in absolute value; with a reading_range any number,
+                infinite ones included. None or NaN: there is none and there will be none. Then nothing
+                is learned, and the point is not asked again while there are others; the guarantee
+                supposes that its value is not the reason. A list: readings of this point by themselves,
+                such as [1.2, 1.3, None]; the first is that of the query, each further one has a round of
+                its own, and counts as a reading among those that may be lies.
             error: Why there is no reading, in words.
+            sem: Standard deviation of the noise of the reading, where it is known (one number, or one
+                for each reading); the standard error, if y is a mean. The noise of the others is what
+                was given or fitted.
 
         Returns:
             The round.
@@ -139,16 +145,24 @@ class Study:
             OSError: The file cannot be written; the reading is kept in memory, and the `result` of
                 the error has it.
         """
-        value = reading_or_none(y)
-        if error is not None and value is not None:
+        values = [reading_or_none(each, self.engine.plan) for each in several(y)]
+        if error is not None and any(value is not None for value in values):
             raise ValueError(
                 f"error must be None where there is a reading, got error={error!r}, y={y!r}"
             )
+        sems = self._sems(sem, len(values))
         with self._log.changing():
             asked, is_given = self._log.find(query)
-            error = (error or "no reading") if value is None else None
-            params = self.space.shown(asked.x)
-            self._log.take([Trial(asked.t, asked.x, params, value, is_given, error, u=asked.u)])
+            # A point of the user's own is a round more, which those of its replicates follow.
+            last, params = max(self._log.n_rounds, asked.t), self.space.shown(asked.x)
+            trials = []
+            for k, (value, own) in enumerate(zip(values, sems, strict=True)):
+                why = (error or "no reading") if value is None else None
+                t, of = (last + k, asked.t) if k else (asked.t, None)
+                trials.append(
+                    Trial(t, asked.x, params, value, is_given, why, replicate_of=of, sem=own, u=asked.u)
+                )
+            self._log.take(trials)
         return asked.t
 
     def retract(self, t: int, reason: str, *, unrelated_to_value: bool = False) -> None:
@@ -248,8 +262,10 @@ class Study:
             reading, doubt = nan if trial.y is None else trial.y, (nan, nan, False)
             if (suspect := found.get(trial.t)) is not None:
                 doubt = (suspect.expected, suspect.probability, suspect.is_flagged)
-            rows.append([trial.t, *params, reading, *doubt, trial.error])
+            rest = [trial.error, trial.replicate_of, nan if trial.sem is None else trial.sem]
+            rows.append([trial.t, *params, reading, *doubt, *rest])
         columns = ["round", *names, "y", "expected", "probability", "is_flagged", "error"]
+        columns += ["replicate_of", "sem"]
         return pandas.DataFrame(rows, columns=columns)
 
     def __repr__(self) -> str:
@@ -284,10 +300,20 @@ class Study:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _sems(self, sem: Any, n: int) -> list[float | None]:
+        """The known noise of each of n readings, checked; None where it is that of the others."""
+        sems = [self.engine.plan.sem(each) for each in several(sem)]
+        if len(sems) == 1:
+            sems *= n
+        if len(sems) != n:
+            raise ValueError(f"sem must be one number, or one for each reading, {n}, got {len(sems)}")
+        return sems
+
     def _begin(self, readings: list[tuple[Any, Any]]) -> None:
         """Take in the user's readings, all or none, unless they are there already."""
         log = self._log
-        trials = self._rows([(x, checks.reading("initial reading", y)) for x, y in readings])
+        plan = self.engine.plan
+        trials = self._rows([(x, plan.reading("initial reading", y)) for x, y in readings])
         if trials and not log.n_rounds:
             log.take(trials)
         given = [(trial.x.tolist(), trial.y) for trial in log.trials if trial.is_given]

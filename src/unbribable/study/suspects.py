@@ -26,7 +26,7 @@ def suspects(
     algorithm: Algorithm,
     units: Units,
     *,
-    is_fitted: bool = False,
+    has_proof: bool = True,
 ) -> tuple[Suspect, ...]:
     """Every reading, the most suspicious first. Looks only: nothing is dropped or changed.
 
@@ -42,7 +42,8 @@ def suspects(
         verdict: On them, in the user's units but for the sign.
         algorithm: That learned them.
         units: From its units to the user's.
-        is_fitted: Whether what the algorithm assumes was fitted to these readings.
+        has_proof: Whether the bounds of the algorithm prove anything: what it assumes was not fitted to
+            these readings, nor contradicted by others.
 
     Returns:
         As `in_order` puts them.
@@ -52,7 +53,7 @@ def suspects(
     rounds = np.array([reading.t for reading in told], dtype=np.intp)
     x = algorithm.candidates.x_of(np.array([reading.u for reading in told]))
     learned = {reading.t: reading for reading in algorithm.readings}
-    proven = {} if is_fitted else certain(algorithm)
+    proven = certain(algorithm) if has_proof else {}
     likely, n_lost = robust_labels(algorithm), len(algorithm.journal.lost)
     rows = in_a_row(rounds, np.where(verdict.is_flagged, np.sign(off), 0.0))
     found = []
@@ -90,6 +91,33 @@ def suspects(
             )
         )
     return tuple(in_order(found))
+
+
+def impossible(
+    reading: Told, x: Floats, expected: float, sd: float, limits: tuple[float, float]
+) -> Suspect:
+    """A reading that is outside the limits of all honest ones, as the user states: a lie for certain.
+
+    Args:
+        reading: In the user's units.
+        x: Its point in the user's units, (d,).
+        expected: What the readings that may be honest predict; NaN where there is none.
+        sd: The standard deviation of the reading around that, likewise.
+        limits: The lowest and the highest honest reading.
+    """
+    low, high = limits
+    off = reading.y - min(max(reading.y, low), high)
+    return Suspect(
+        t=reading.t,
+        x=x,
+        y=reading.y,
+        probability=1.0,
+        expected=expected,
+        expected_sd=sd,
+        is_flagged=True,
+        is_certain=True,
+        reasons=(Reason(Kind.IMPOSSIBLE, off=off, low=low, high=high),),
+    )
 
 
 def in_a_row(rounds: Ints, side: Floats) -> tuple[Ints, ...]:

@@ -1,5 +1,6 @@
 """One round of a run as the user saw it: what the log of a run consists of."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from unbribable.model.checks import Floats
 
 STORED = (
     "number", "x", "params", "y", "is_given", "error", "retracted", "because_of_value", "is_row",
+    "replicate_of", "sem",
 )  # fmt: skip
 """What a file keeps of a trial; `number` is the round."""
 
@@ -21,6 +23,10 @@ class Told(NamedTuple):
     u: Floats
     y: float
     is_given: bool
+    is_row: bool = False
+    asked_in: int = 0
+    """The round that its evaluation was asked in; others of that evaluation are its replicates."""
+    sem: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +40,7 @@ class Trial:
     params: Any
     """The point as f got it: an array, or a dict by name."""
     y: float | None
-    """The reading; None if the evaluation failed."""
+    """The reading; None if the evaluation failed. Infinite only where the plan has a reading_range."""
     is_given: bool = False
     """Whether it is an initial reading of the user's."""
     error: str | None = None
@@ -45,6 +51,10 @@ class Trial:
     """Whether there is no reading because of its value: f returned an infinite one."""
     is_row: bool = False
     """Whether it came in a table, whose order says nothing of when it was read."""
+    replicate_of: int | None = None
+    """The round whose evaluation gave this reading too; None if it is the first one, or the only one."""
+    sem: float | None = None
+    """Standard deviation of its own noise, where that is known; None: the noise of the others."""
     u: Floats | None = None
     """The point as the kernel sees it, (d,); None where it is unknown."""
 
@@ -63,7 +73,13 @@ class Trial:
         """Its reading; None if there is none."""
         if self.y is None or self.u is None:
             return None
-        return Told(self.t, self.u, self.y, self.is_given)
+        asked_in = self.replicate_of or self.t
+        return Told(self.t, self.u, self.y, self.is_given, self.is_row, asked_in, self.sem)
+
+    @property
+    def is_evaluation(self) -> bool:
+        """Whether it counts as an evaluation that the run was to do: no replicate, and none of yours."""
+        return not self.is_given and self.replicate_of is None
 
     @property
     def is_lost(self) -> bool:
@@ -77,6 +93,10 @@ class Trial:
         checks.truth("is_row", self.is_row)
         if self.retracted is not None:
             checks.truth("retracted", self.retracted)
+        if self.replicate_of is not None:
+            of = checks.integer("replicate_of", self.replicate_of, at_least=1)
+            if of >= self.t:
+                raise ValueError(f"replicate_of must be a round before {self.t}, got {of}")
         if not (self.error is None if self.y is not None else isinstance(self.error, str)):
             raise ValueError(
                 "a trial must have a reading, or an error in words, got "
@@ -89,5 +109,7 @@ class Trial:
 
 
 def plain(value: Any) -> Any:
-    """An array as a list; anything else as it is."""
+    """An array as a list, an infinite number as a word; anything else as it is."""
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
     return value.tolist() if isinstance(value, np.ndarray) else value

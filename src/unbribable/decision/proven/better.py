@@ -7,9 +7,10 @@ l = delta_x - delta_rec, V = A (k(x) - k(rec)), and mu_S, var_S, q_S as there,
     f(x) - f(rec) <= max over S with |S| = k, not refuted, of
         min( min over eta of [ mu_S(l) + sqrt(B^2 + E^2/eta - q_S) sqrt(var_S(l)) ],  u_S(x) - l_S(rec) )
 
-where u_S and l_S are the bounds at a point, cut at B0. *Proof.* The ellipsoid |f - mu_eta|_V bounds
-|l(f - mu_eta)| by its dual norm, sqrt(var(l)). The set that holds the lies is never refuted, and the
-maximum over x may be taken before that over S. On the event of `left_out`, with no further delta. QED
+where u_S and l_S are the bounds at a point, cut where f cannot be. *Proof.* The ellipsoid
+|f - mu_eta|_V bounds |l(f - mu_eta)| by its dual norm, sqrt(var(l)). The set that holds the lies is
+never refuted, and the maximum over x may be taken before that over S. On the event of `left_out`, with
+no further delta. QED
 """
 
 import numpy as np
@@ -48,13 +49,16 @@ class Better:
 
     def _most(self, k: int) -> float | None:
         left_out = self._left_out
+        widest, k = left_out.highest - left_out.lowest, k - left_out.n_false
+        if k < 0:
+            return None
         if left_out.n > N_READINGS:
-            return 2.0 * left_out.B0
+            return widest
         certain = left_out.certain(k)
         if certain is None:
             return None
         if k >= left_out.n:
-            return 2.0 * left_out.B0
+            return widest
         if self._rest is None or self._rest[0] != certain:
             self._rest = certain, _Rest(left_out.without(certain), self._U, self._rec)
         return self._rest[1].most(k - len(certain))
@@ -83,12 +87,12 @@ class _Rest:
 
     def most(self, k: int) -> float | None:
         """As `Better.most`, with k of these readings left out."""
-        readings, B0 = self._readings, self._readings.B0
+        readings = self._readings
         sets = readings.sets(k, self._ceilings, len(self.diag))
         if sets is None:
-            return 2.0 * B0
+            return readings.highest - readings.lowest
         upper, lower, is_left = readings.bounds(self._u, sets)
-        is_left &= np.minimum(upper, B0) >= np.maximum(lower, -B0) - readings.assumptions.tolerance
+        is_left &= readings.leaves_some(upper, lower)
         sets, most = sets[is_left], None
         ceilings = self._ceilings(sets)
         order = np.argsort(-ceilings, kind="stable")
@@ -123,9 +127,10 @@ class _Rest:
 
     def _values(self, sets: Ints) -> Floats:
         """The bound without each set, over all points, (n_sets,)."""
-        B0, rec = self._readings.B0, self.rec
+        readings, rec = self._readings, self.rec
         shape = len(sets), len(self.diag)
-        better, upper, lower = np.full(shape, np.inf), np.full(shape, B0), np.full(shape, -B0)
+        better = np.full(shape, np.inf)
+        upper, lower = np.full(shape, readings.highest), np.full(shape, readings.lowest)
         for sight in self._sights:
             factor = sight.factor(sets)
             better = np.minimum(better, sight.differences(sets, factor))

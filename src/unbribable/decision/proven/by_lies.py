@@ -51,8 +51,8 @@ class ByLies:
 
     @property
     def n_readings(self) -> int:
-        """How many readings there are."""
-        return self.left_out.n
+        """How many readings there are, with those that are false for certain."""
+        return self.left_out.n + self.left_out.n_false
 
     def interval(self, n_lies: int) -> tuple[float, float] | None:
         """(lower, upper) if at most so many readings are lies; None: there must be more."""
@@ -72,22 +72,27 @@ class ByLies:
 
     def needed_for_better(self, eps: float) -> int:
         """So many readings at least must be lies if a candidate is better by more than eps; 0: none."""
-        for k in range(N_ASKED):
+        for k in self._asked:
             most = self.better(k)
             if most is not None and most > eps:
                 return k
-        return N_ASKED
+        return self._asked.stop
 
     @property
     def widest(self) -> tuple[float, float]:
-        """(lower, upper) if all readings may be lies: |f| <= B0, and nothing else is known."""
-        B0 = self.left_out.B0
-        return self.units.interval(-B0, B0)
+        """(lower, upper) if all readings may be lies: what is known of f without them."""
+        return self.units.interval(self.left_out.lowest, self.left_out.highest)
 
     @property
     def least(self) -> int:
         """There are at least so many lies."""
-        return next((k for k in range(N_ASKED) if self.interval(k) is not None), N_ASKED)
+        return next((k for k in self._asked if self.interval(k) is not None), self._asked.stop)
+
+    @property
+    def _asked(self) -> range:
+        """Numbers of lies to look at, from that of the readings that are false for certain on."""
+        n_false = self.left_out.n_false
+        return range(n_false, n_false + N_ASKED)
 
     def table(self, n_lies: int) -> tuple[tuple[int, float, float], ...]:
         """(number of lies, lower, upper), from the least number that there must be to this one.
@@ -108,8 +113,8 @@ class ByLies:
     def needed(self, value: float) -> int:
         """So many readings at least must be lies if f(x) is worse than value; 0: not even one."""
         limit = self.units.sign * value
-        for k in range(N_ASKED):
+        for k in self._asked:
             found = self.interval(k)
             if found is not None and min(self.units.sign * end for end in found) < limit:
                 return k
-        return N_ASKED
+        return self._asked.stop

@@ -54,7 +54,22 @@ class Open:
     """Whether a table is among them, the rows of which count only once that round is closed."""
 
 
-Condition = FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open
+@dataclass(frozen=True)
+class InRange:
+    """f, and every honest reading, is between these values, ends included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class OwnNoise:
+    """The noise of n readings is what was told with them."""
+
+    n: int
+
+
+Condition = FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open | InRange | OwnNoise
 
 
 def settled(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
@@ -135,9 +150,19 @@ class NothingHeld:
     label: str
 
 
+@dataclass(frozen=True)
+class Exceeded:
+    """Readings that are false for certain are off by more in all than lies were said to total."""
+
+    total: float
+    """By at least so much."""
+    C: float
+    """What was said."""
+
+
 Void = (
     NoPromise | NotProved | NoReading | BetaGiven | Pruned | TakenOut | TooMany | Refuted | Crossed
-    | NotYet | NothingHeld
+    | NotYet | NothingHeld | Exceeded
 )  # fmt: skip
 
 

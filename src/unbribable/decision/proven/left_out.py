@@ -15,6 +15,8 @@ S is refuted if a radius has no root, if it leaves f no value at x or at some po
 outside S is further than r_i from what is left. *Proof.* On the two events the set that holds the lies
 is never refuted, and its ellipsoids hold f. Nothing is said of the order of the readings, of which of
 them are there, or of how S was found, so one event serves all sets, all k, all x and all times. QED
+Readings that are false for certain, whatever f is, belong to every set: they are held apart, and of k
+lies as many fewer are left for the others. Where f is known to lie in a range, so does what is left.
 The ellipsoid of a larger set contains that of a smaller one. So where there are too many sets, readings
 are put into fewer groups, by any rule, and k groups are left out: that covers every k readings.
 """
@@ -82,10 +84,15 @@ class LeftOut:
         assumptions: What the bounds rest on.
         energy_delta: With which the honest noises may exceed their energy.
         level_delta: With which one of them may exceed its level.
+        n_false: Further readings, which are lies for certain and not among these.
+        low: f is at least that, besides |f| <= B0.
+        high: f is at most that.
 
     Attributes:
-        n: How many readings there are.
-        B0: |f| is at most that.
+        n: How many readings there are, without those that are false for certain.
+        n_false: How many these are.
+        lowest: f is at least that.
+        highest: f is at most that.
         probability: With which everything said holds, at least.
     """
 
@@ -99,13 +106,17 @@ class LeftOut:
         *,
         energy_delta: float,
         level_delta: float,
+        n_false: int = 0,
+        low: float = -math.inf,
+        high: float = math.inf,
     ) -> None:
         self.points = points
         self._y = y
         self._quality = quality
         self.assumptions = assumptions
         self.n = len(y)
-        self.B0 = assumptions.B0
+        self.n_false = n_false
+        self.lowest, self.highest = max(low, -assumptions.B0), min(high, assumptions.B0)
         self._energy = noise_energy(assumptions.noise_std, int(number.max()), energy_delta)
         self._levels: Floats = quality * noise_level(
             assumptions.noise_std, number.astype(np.float64), level_delta
@@ -116,40 +127,52 @@ class LeftOut:
     def is_same(self, other: "LeftOut") -> bool:
         """Whether the other one holds the same readings, and assumes the same."""
         rows = ("points", "_y", "_quality", "_levels")
+        rest = ("assumptions", "_energy", "n_false", "lowest", "highest")
         are_same = all(np.array_equal(getattr(self, name), getattr(other, name)) for name in rows)
-        return are_same and (self.assumptions, self._energy) == (other.assumptions, other._energy)
+        return are_same and all(getattr(self, name) == getattr(other, name) for name in rest)
 
     def certain(self, k: int) -> tuple[int, ...] | None:
-        """The readings that are lies if at most k are, by their place; None: there must be more than k.
+        """The readings that are lies if at most k of these are, by their place; None: more must be.
 
-        A reading is one beyond B0 + r_i, and one if every set of k readings without it is refuted, found
-        one after the other.
+        A reading is one further than r_i from all that f can be, and one if every set of k readings
+        without it is refuted, found one after the other.
         """
         if k not in self._certain:
             self._certain[k] = self._find_certain(k)
         return self._certain[k]
 
     def interval(self, u: Floats, k: int) -> tuple[float, float] | None:
-        """What f can be at u, (d,), if at most k readings are lies; None: there must be more than k."""
-        B0 = self.assumptions.B0
+        """What f can be at u, (d,), if at most k readings are lies; None: there must be more than k.
+
+        Those that are false for certain count among them.
+        """
+        widest, k = (self.lowest, self.highest), k - self.n_false
+        if k < 0:
+            return None
         if self.n > N_READINGS:
-            return -B0, B0
+            return widest
         certain = self.certain(k)
         if certain is None:
             return None
         rest, k = self.without(certain), k - len(certain)
         if k >= rest.n:
-            return -B0, B0
+            return widest
         sets = rest.sets(k, partial(rest._growth, u))
         if sets is None:
-            return -B0, B0
+            return widest
         upper, lower, is_left = rest.bounds(u, sets)
-        is_left &= np.minimum(upper, B0) >= np.maximum(lower, -B0) - self.assumptions.tolerance
+        is_left &= self.leaves_some(upper, lower)
         highest = rest._worst(sets, upper, is_left)
         lowest = rest._worst(sets, -lower, is_left)
         if highest is None or lowest is None:
             return None
-        return max(-lowest, -B0), min(highest, B0)
+        return max(-lowest, self.lowest), min(highest, self.highest)
+
+    def leaves_some(self, upper: Floats, lower: Floats) -> Bools:
+        """Whether bounds leave f a value that it can have."""
+        upper, lower = np.minimum(upper, self.highest), np.maximum(lower, self.lowest)
+        is_some: Bools = upper >= lower - self.assumptions.tolerance
+        return is_some
 
     # --- inside --------------------------------------------------------------------------------
 
@@ -168,8 +191,9 @@ class LeftOut:
         return forms
 
     def _find_certain(self, k: int) -> tuple[int, ...] | None:
-        limit = self.assumptions.B0 + self._levels + self.assumptions.tolerance
-        found = np.flatnonzero(np.abs(self._y) > limit).tolist()  # beyond what f and noise can reach
+        reach = self._levels + self.assumptions.tolerance
+        is_beyond = (self._y > self.highest + reach) | (self._y < self.lowest - reach)
+        found = np.flatnonzero(is_beyond).tolist()  # beyond what f and noise can reach
         if len(found) > k:
             return None
         place = np.delete(np.arange(self.n), found)
@@ -303,9 +327,9 @@ class LeftOut:
 
     def is_consistent(self, sets: Ints) -> Bools:
         """Whether a set leaves f a value at every point, in reach of every reading outside of it."""
-        B0 = self.assumptions.B0
         diag = np.diag(self._prior)
-        upper, lower = np.full((len(sets), self.n), B0), np.full((len(sets), self.n), -B0)
+        shape = len(sets), self.n
+        upper, lower = np.full(shape, self.highest), np.full(shape, self.lowest)
         for form in self.forms:
             weights = form.inverse @ self._prior
             right = np.concatenate([form.pull[:, None], weights], axis=1)

@@ -13,7 +13,14 @@ from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.proposal import Query
 from unbribable.hosts.optuna.space import Space, not_single
-from unbribable.hosts.optuna.terms import TRIAL_KEY, Terms, constraints_of, value_of
+from unbribable.hosts.optuna.terms import (
+    REPLICATE_KEY,
+    SEM_KEY,
+    TRIAL_KEY,
+    Terms,
+    constraints_of,
+    value_of,
+)
 from unbribable.model.checks import LARGEST_READING, Floats
 from unbribable.study.engine import Engine
 from unbribable.study.trial import Trial
@@ -105,8 +112,11 @@ class History:
 
     @property
     def infinite(self) -> list[FrozenTrial]:
-        """The complete trials whose values are infinite, or too large to be learned."""
-        return [trial for trial in self.complete if is_infinite(trial)]
+        """The complete trials whose values are infinite, or too large to be learned.
+
+        None where the range of honest values is known: then these are false for certain, and told.
+        """
+        return [trial for trial in self.complete if self._is_infinite(trial)]
 
     def check_shared(self, name: str, space: Mapping[str, BaseDistribution] | None) -> None:
         """Say once that a parameter, and others outside the search space, are sampled uniformly.
@@ -168,10 +178,10 @@ class History:
             if known is None and trial.state == TrialState.COMPLETE and self._tell(engine, trial, space):
                 continue
             if known is None:
-                u = self._point(trial, space) if is_lost(trial) else None
+                u = self._point(trial, space) if self._is_lost(trial) else None
                 known = self._without_value(engine, trial, u)
             is_pruned = trial.state == TrialState.PRUNED
-            is_selected = (is_pruned and not unrelated_to_value) or is_infinite(trial)
+            is_selected = (is_pruned and not unrelated_to_value) or self._is_infinite(trial)
             engine.take(replace(known, because_of_value=is_selected))
         others = [(where, each) for where, each in self._engines if each is not engine]
         self._engines = [*others, (space, engine)][-N_ENGINES:]
@@ -205,10 +215,14 @@ class History:
         """Tell the engine a complete trial, or say why that cannot be learned; whether it was told."""
         value, u = value_of(trial), None
         rule, got = "", f"{value}"
-        if not math.isfinite(value):
+        if not self._is_infinite(trial):
+            pass
+        elif not math.isfinite(value):
             rule = "the value of a trial must be finite"
-        elif is_infinite(trial):
+        else:
             rule = f"the value of a trial must be within +-{LARGEST_READING:g}"
+        if rule:
+            pass
         elif not space.covers(trial.params):
             rule = f"a trial must have all of the parameters {', '.join(space.distributions)}"
             got = f"{[*trial.params]}"
@@ -223,7 +237,10 @@ class History:
         # A retried copy keeps the attributes of the trial that it copies, and is what that was.
         is_ours = TRIAL_KEY in trial.system_attrs and "fixed_params" not in trial.system_attrs
         is_given = not is_ours  # or chosen by another sampler
-        engine.take(engine.trial(trial.number + 1, u, value, is_given=is_given, is_row=is_added(trial)))
+        sem = self.terms.plan.sem(trial.user_attrs.get(SEM_KEY))
+        words: dict[str, Any] = {"is_given": is_given, "is_row": is_added(trial), "sem": sem}
+        words["replicate_of"] = replicate_of(trial)
+        engine.take(engine.trial(trial.number + 1, u, value, **words))
         return True
 
     def _without_value(
@@ -232,7 +249,9 @@ class History:
         """A trial that gives no reading; its point is u where it is known and not to be asked again."""
         x = np.empty(0) if u is None else engine.x_of(u)
         t, is_row = trial.number + 1, is_added(trial)
-        return Trial(t, x, None, None, error="no value", retracted=retracted, is_row=is_row, u=u)
+        of = replicate_of(trial)
+        words: dict[str, Any] = {"error": "no value", "retracted": retracted, "is_row": is_row}
+        return Trial(t, x, None, None, **words, replicate_of=of, u=u)
 
     def _pending(self, number: int, space: Space) -> list[Floats]:
         """Points that others are reading: as stored, or as proposed here and not yet stored."""
@@ -260,6 +279,14 @@ class History:
                 )
         return None
 
+    def _is_infinite(self, trial: FrozenTrial) -> bool:
+        """Whether the value of a trial is infinite, or too large, and cannot be learned."""
+        return self.terms.plan.reading_range is None and is_infinite(trial)
+
+    def _is_lost(self, trial: FrozenTrial) -> bool:
+        """Whether a trial has ended without a value that can be told."""
+        return trial.state in (TrialState.FAIL, TrialState.PRUNED) or self._is_infinite(trial)
+
     def _say_once(self, rule: str, what: str = "") -> None:
         if rule not in self._said:
             self._said.add(rule)
@@ -267,8 +294,14 @@ class History:
 
 
 def is_infinite(trial: FrozenTrial) -> bool:
-    """Whether the value of a trial is infinite, or too large to be learned."""
+    """Whether the value of a trial is infinite, or too large to be computed with."""
     return trial.state == TrialState.COMPLETE and not abs(value_of(trial)) <= LARGEST_READING
+
+
+def replicate_of(trial: FrozenTrial) -> int | None:
+    """The round of the trial whose point this one read again, if it is a replicate."""
+    number = trial.system_attrs.get(REPLICATE_KEY)
+    return None if number is None else int(number) + 1
 
 
 def is_added(trial: FrozenTrial) -> bool:
@@ -278,8 +311,3 @@ def is_added(trial: FrozenTrial) -> bool:
     as one, too, which is valid.
     """
     return TRIAL_KEY not in trial.system_attrs and trial.datetime_start == trial.datetime_complete
-
-
-def is_lost(trial: FrozenTrial) -> bool:
-    """Whether a trial has ended without a value that can be learned."""
-    return trial.state in (TrialState.FAIL, TrialState.PRUNED) or is_infinite(trial)

@@ -65,12 +65,13 @@ class UnbribableSampler(BaseSampler):
 
     Failed, pruned and waiting trials are not learned, nor are infinite values, which `suspects` lists.
     Such a value is missing because of what it is, as that of a pruned trial, so nothing is guaranteed
-    then. A point that gave no value is not proposed again while there are others. Enqueued and added
-    trials are learned. Parameters that not all complete trials share (conditional ones, or added
-    midway) are sampled uniformly, as a warning says once, and so is the first trial unless
-    `search_space` is given; their effect on the value is noise to this sampler. Where a range changes,
-    that of the newest trial counts. Running trials are taken into account until they end: one that was
-    killed stays running, unless the storage has a heartbeat, and keeps others away from its point.
+    then, unless a reading_range says that it is false: then it counts as a lie. A point that gave no
+    value is not proposed again while there are others. Enqueued and added trials are learned. Parameters
+    that not all complete trials share (conditional ones, or added midway) are sampled uniformly, as a
+    warning says once, and so is the first trial unless `search_space` is given; their effect on the
+    value is noise to this sampler. Where a range changes, that of the newest trial counts. Running
+    trials are taken into account until they end: one that was killed stays running, unless the storage
+    has a heartbeat, and keeps others away from its point.
 
     Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
     the complete trials that meet them.
@@ -134,6 +135,11 @@ class UnbribableSampler(BaseSampler):
     def search_space(self) -> dict[str, BaseDistribution] | None:
         """The search space that was given, or None."""
         return None if self._search_space is None else dict(self._search_space)
+
+    @property
+    def plan(self) -> Plan:
+        """What was said of the run, as a value."""
+        return self._plan
 
     def start(self, study: Study) -> None:
         """Write the arguments into the study now, not with its first trial."""

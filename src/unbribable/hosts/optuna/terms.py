@@ -8,7 +8,7 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, distribution_to_json, json_to_distribution
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from unbribable.decision.asking.draws import Seed
 from unbribable.study.plan import ADDED, Plan
@@ -22,6 +22,12 @@ TRIAL_KEY = "unbribable:seen"
 RETRACTED_KEY = "unbribable:retracted:"
 """Beginning of a system attribute of a study, which ends in the number of a trial whose value is taken
 out: whether that was stated to be unrelated to the value, and the reason in words."""
+
+REPLICATE_KEY = "unbribable:replicate_of"
+"""System attribute of a trial that is a further reading of another one's point: its number."""
+
+SEM_KEY = "unbribable:sem"
+"""User attribute of a trial: the standard deviation of the noise of its value, where it is known."""
 
 FORMAT = 2
 
@@ -169,6 +175,29 @@ def set_retracted(study: Study, number: int, reason: str, unrelated_to_value: bo
     """Write that the value of a trial is taken out."""
     value: dict[str, Any] = {"unrelated_to_value": unrelated_to_value, "reason": reason}
     study._storage.set_study_system_attr(study._study_id, f"{RETRACTED_KEY}{number}", value)
+
+
+def add_replicate(
+    study: Study, trial: FrozenTrial, value: float | None, attrs: Mapping[str, Any]
+) -> None:
+    """Add a further reading of the point of a trial, as a trial of its own; None: there is none.
+
+    Args:
+        study: The study.
+        trial: Whose point it is.
+        value: The reading.
+        attrs: User attributes of the new trial.
+    """
+    study.add_trial(
+        create_trial(
+            params=trial.params,
+            distributions=trial.distributions,
+            value=value,
+            state=TrialState.FAIL if value is None else TrialState.COMPLETE,
+            system_attrs={TRIAL_KEY: True, REPLICATE_KEY: trial.number},
+            user_attrs=dict(attrs),
+        )
+    )
 
 
 def mark_seen(study: Study, trial: FrozenTrial) -> None:

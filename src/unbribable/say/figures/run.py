@@ -109,7 +109,8 @@ def run_of(source: Any) -> Run:
     current, advised = result.engine.settled(), result.recommendation
     if current is None or advised is None:
         raise ValueError("a figure needs at least one reading, got a result without any")
-    y, units = np.array([reading.y for reading in current.told]), current.model().units
+    y, units = np.array([reading.y for reading in current.readings]), current.model().units
+    y = np.clip(y, -checks.LARGEST_READING, checks.LARGEST_READING)  # an infinite one is drawn too
     return Run(
         current.algorithm(), units, result.space, advised, result.suspects, y, current.predict, note
     )
