@@ -15,6 +15,7 @@ import unbribable as ub
 from benchmarks.bribes import Audited, Priced
 from benchmarks.few_lies import N_LIES, FewLies
 from benchmarks.games import bare_loop, sweep_overhead, whole_game
+from benchmarks.house import house
 from benchmarks.measure import exponent, medians, peak_memory, seconds
 from benchmarks.peers import PEERS
 from benchmarks.problem import Problem
@@ -334,6 +335,7 @@ def main() -> None:
         large,
         bribes,
         few_lies,
+        house,
     ]
     chosen = [part for part in parts if part.__name__ in sys.argv[1:]] or parts
     versions = ", ".join(

@@ -7,7 +7,7 @@ import numpy as np
 import unbribable as ub
 from benchmarks.problem import Problem
 from unbribable.model.checks import Floats, Ints
-from unbribable.theory.differences import Differences, Source, paired_certificate
+from unbribable.theory.differences import DifferenceBounds, Differences, paired_certificate
 from unbribable.theory.least_corruption import LeastCorruption
 from unbribable.theory.price import cheapest_bribe, price
 from unbribable.theory.widths import radius
@@ -52,7 +52,7 @@ class Priced:
         rho = radius(a.noise_std, a.lam, p.gain, a.delta / 2)
         noise = differences.noise(a.B, rho, "tight")
         single = np.full(len(p.mu), np.inf)
-        certificate = paired_certificate(rec, single, [Source(differences, noise, C, a.c_max)])
+        certificate = paired_certificate(rec, single, [DifferenceBounds(differences, noise, C, a.c_max)])
         priced = price(differences, noise, certificate, a.c_max)
         bribe = cheapest_bribe(differences, a.c_max, self.rows, np.full(len(self.rows), a.lam))
         assert priced.value is not None

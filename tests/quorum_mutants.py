@@ -49,7 +49,7 @@ def kth_instead() -> list[Any]:
 def dealt_when_told() -> list[Any]:
     """The hand is the binding one when the reading comes, not when it was asked for."""
 
-    def before(self: Any, reading: Any, turn: int) -> Any:
+    def before(self: Any, reading: Any, turn: Any) -> Any:
         if reading.chosen_by == "user":
             return reading
         i = int(np.argmin(np.abs(X[:, 0] - reading.u[0])))
@@ -152,12 +152,15 @@ def found_too_easily() -> list[Any]:
 def two_hands_a_reading() -> list[Any]:
     """The next hand learns, too: a lie spoils two."""
 
-    def learners(self: Any, label: str) -> Any:
-        hands = list(self.instances.values())[:-1]
-        g = [hand.label for hand in hands].index(label)
-        return hands[g], hands[(g + 1) % len(hands)], self.instances["all"]
+    right = Quorum.lessons
 
-    return [patch.object(Quorum, "learners", learners)]
+    def lessons(self: Any, reading: Any) -> Any:
+        hands = list(self.instances.values())[:-1]
+        own, every = right(self, reading)
+        other = hands[(hands.index(own[0]) + 1) % len(hands)]
+        return own, (other, own[1]), every
+
+    return [patch.object(Quorum, "lessons", lessons)]
 
 
 MUTANTS: dict[str, Mutant] = {

@@ -60,6 +60,48 @@ def test_hyper_parameters_with_a_lying_evaluator(tmp_path):
     assert "recommended: accuracy on unseen digits 0.9" in said
 
 
+STAND_IN = """
+import contextlib, json
+
+def _write(*row):
+    with open("logged.jsonl", "a") as file:
+        file.write(json.dumps(row) + chr(10))
+
+def log_metric(key, value, step):
+    _write("metric", key, float(value), step)
+
+def log_params(params):
+    _write("params", params)
+
+def log_dict(dictionary, artifact_file):
+    _write("dict", artifact_file, dictionary)
+
+@contextlib.contextmanager
+def start_run():
+    _write("began")
+    yield
+    _write("ended")
+"""
+"""What the example uses of MLflow, with MLflow's names of the arguments."""
+
+
+@pytest.mark.long
+def test_a_run_that_mlflow_follows(tmp_path):
+    (tmp_path / "mlflow.py").write_text(STAND_IN)
+    example = tmp_path / "mlflow_callback.py"
+    example.write_text((EXAMPLES / example.name).read_text())
+    run(example, cwd=tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "logged.jsonl").read_text().splitlines()]
+    kinds = [row[0] for row in rows]
+    assert kinds[:2] == ["began", "params"]
+    assert kinds[-2:] == ["dict", "ended"]
+    steps = {
+        key: [row[3] for row in rows if row[:2] == ["metric", key]] for key in ("reading", "expected")
+    }
+    assert steps["reading"] == steps["expected"] == list(range(1, 21))
+    assert rows[-2][2]["left_to_gain"]["not_yet"] in (None, "alone", "false")
+
+
 @pytest.mark.long
 def test_a_player_and_an_adversary_of_ones_own_in_a_sweep(tmp_path):
     """Copied beside their spec, played by two workers; the report needs neither of the classes."""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from unbribable.auditing.audit import Audit, audit
 from unbribable.decision.algorithm import AssumptionsRefuted
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.player import Player
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
@@ -49,6 +50,7 @@ __all__ = [
     "Grid",
     "LadderGPUCB",
     "LayeredGPUCB",
+    "LeftToGain",
     "Linear",
     "Matern",
     "MaxInformationGain",

@@ -10,6 +10,7 @@ import unbribable as ub
 from contracts.members import algorithms
 from told import told
 from unbribable.decision.instance import Instance
+from unbribable.decision.proposal import Reading
 
 GRID = ub.Grid(np.linspace(0.0, 1.0, 100)[:, None])
 BOX = ub.Box([0.0], [1.0], n_candidates=64)
@@ -67,7 +68,8 @@ def test_after_a_failure_the_query_is_pending_and_can_be_told_again(
         algorithm.ask()
     query = failing.ask()
     smooth.ask()
-    learners = failing.policy.learners(query.instance or "")
+    reading = Reading(query.t, query.u, 0.0, query.drawn, query.instance, 0.01)
+    learners = [instance for instance, _ in failing.policy.lessons(reading)]
     plain = Instance.learn
 
     def learn(self: Instance, *words: Any, settles: bool) -> None:

@@ -346,6 +346,8 @@ def test_recommend_says_what_the_guarantee_rests_on():
     assert "lengthscales as shares of the ranges: power " in best["assumptions"]
     short = call("recommend", "laser").removesuffix("; why: --why\n")
     whole = call("recommend", "laser", "--why")
+    assert whole.count("\nLeft to gain (a heuristic): ") == whole.count("\nLeft to gain (proven): ") == 1
+    assert [*as_json("recommend", "laser", "--why")["left_to_gain"]] == ["expected", "not_yet", "proven"]
     assert whole.startswith(short)
     for words in (best["guarantee"], best["price"]["sentence"], f"Assumed: {best['assumptions']}"):
         assert words in whole.splitlines()

@@ -153,13 +153,13 @@ def test_a_refused_process_leaves_no_running_trial():
 def test_a_recommendation_says_what_it_rests_on():
     study = new_study(sampler())
     study.optimize(objective, n_trials=2)
-    assert study.sampler.recommend(study).assumptions == str(ASSUMED)
+    assert study.sampler.recommend(study).assumptions.assumptions == ASSUMED
     study = new_study(fitted())
     study.optimize(objective, n_trials=5)
     best = study.sampler.recommend(study)
-    assert "A single lie is not capped" in best.assumptions
-    assert "fitted to the readings" in best.assumptions
-    assert json.loads(json.dumps(best.to_dict()))["assumptions"] == best.assumptions
+    assert "A single lie is not capped" in str(best.assumptions)
+    assert "fitted to the readings" in str(best.assumptions)
+    assert json.loads(json.dumps(best.to_dict()))["assumptions"] == best.assumptions.to_dict()
 
 
 # --- trials without a value ---------------------------------------------------------------------

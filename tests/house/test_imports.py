@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "decision": {"model", "theory"},
     "doubt": {"model"},
     "say": {"model", "theory", "decision", "doubt"},
-    "study": {"model", "theory", "decision", "doubt", "say", "auditing"},  # `Study.audit` alone, late
+    "study": {"model", "theory", "decision", "doubt", "say", "auditing"},  # late: `Study.audit`, tables
     "auditing": {"model", "theory", "decision", "doubt", "say", "study", "say/figures"},
     "say/figures": {"model", "decision", "doubt", "say", "study", "auditing"},
     "hosts": {"model", "theory", "decision", "doubt", "say", "study"},

@@ -31,7 +31,7 @@ SIGNATURES = {
     "MaxInformationGain": (["kernel", "X", "lam"], []),
     "audit": (
         ["points", "y", "space"],
-        ["target", "direction", "ignore", *Settings.__annotations__],
+        ["target", "direction", "ignore", "block", *Settings.__annotations__],
     ),
 }
 METHODS = {

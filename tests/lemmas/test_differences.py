@@ -12,7 +12,7 @@ from games import Design, corruption, designs, law, random_corruption, random_fu
 from pairs import differences_of, textbook
 from unbribable.model.posterior import DRIFT_TOLERANCE
 from unbribable.theory import differences
-from unbribable.theory.differences import Differences, Source, paired_certificate
+from unbribable.theory.differences import DifferenceBounds, Differences, paired_certificate
 from unbribable.theory.widths import radius
 
 budgets = st.floats(0.01, 30.0)
@@ -134,9 +134,9 @@ def test_the_noise_part_of_a_difference_is_at_most_that_of_its_two_points(
 # --- the certificate ----------------------------------------------------------------------------------
 
 
-def source_of(pairs: Differences, rho: float, kind: str, C: float, cap: float) -> Source:
+def source_of(pairs: Differences, rho: float, kind: str, C: float, cap: float) -> DifferenceBounds:
     """The source of some differences, with B = 1."""
-    return Source(pairs, pairs.noise(1.0, rho, kind), C, cap)
+    return DifferenceBounds(pairs, pairs.noise(1.0, rho, kind), C, cap)
 
 
 @law

@@ -175,7 +175,7 @@ def test_the_note_says_how_much_corruption_was_more_than_fast_puts_up_with() -> 
     assert found[0.0].startswith("Corruption was detected in round ")
     assert found[0.0].endswith("Without any this happens with probability at most 0.1.")
     assert found[0.25].startswith("A corruption of more than 0.25 was detected in round ")
-    assert "Without so much this happens with probability at most 0.1, if who lies" in found[0.25]
+    assert "Without so much this happens with probability at most 0.1, if whoever lies" in found[0.25]
 
 
 @pytest.mark.parametrize(("threat", "C"), [("weak", 0.6), ("strong", 0.5), ("strong", 4.0)])

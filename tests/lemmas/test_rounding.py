@@ -12,7 +12,7 @@ import unbribable as ub
 from pairs import differences_of
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.elsewhere import Elsewhere
-from unbribable.model.tally import Reading
+from unbribable.model.tally import Heard
 from unbribable.theory.widths import ExactWidth
 
 X = np.random.default_rng(0).random((50, 1))
@@ -21,24 +21,24 @@ LAMS = [1e-2, 1e-5, 1e-8, 1e-10, 1e-12]
 CAP = 1.0
 
 
-def one_by_one(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
+def one_by_one(posterior: ub.Posterior, readings: list[Heard]) -> ub.Posterior:
     for i, y, lam in readings:
         posterior.observe(i, y, lam)
     return posterior
 
 
-def at_once(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
+def at_once(posterior: ub.Posterior, readings: list[Heard]) -> ub.Posterior:
     posterior.observe_all(readings)
     return posterior
 
 
-def rebuilt(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
+def rebuilt(posterior: ub.Posterior, readings: list[Heard]) -> ub.Posterior:
     half = len(readings) // 2
     one_by_one(posterior, readings[:half]).rebuild()
     return one_by_one(posterior, readings[half:])
 
 
-def growing(posterior: ub.Posterior, readings: list[Reading]) -> ub.Posterior:
+def growing(posterior: ub.Posterior, readings: list[Heard]) -> ub.Posterior:
     """Candidates are taken in when they are read, and all others at the end."""
     for i, y, lam in readings:
         if i >= len(posterior.mu):
@@ -76,7 +76,7 @@ def designs_at(lam: float) -> list[tuple[ub.Posterior, Ints, Floats, np.random.G
 @pytest.mark.parametrize("lam", LAMS)
 @pytest.mark.parametrize("learn", LEARN)
 def test_no_lies_move_the_mean_further_than_the_shift(
-    learn: Callable[[ub.Posterior, list[Reading]], ub.Posterior], lam: float
+    learn: Callable[[ub.Posterior, list[Heard]], ub.Posterior], lam: float
 ) -> None:
     for empty, indices, lams, rng in designs_at(lam):
         for told in lies(rng, len(indices)):

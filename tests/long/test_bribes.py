@@ -19,7 +19,7 @@ import pytest
 import unbribable as ub
 from games import Design, corruption, is_too_often, random_function
 from pairs import differences_of
-from unbribable.theory.differences import Source, paired_certificate
+from unbribable.theory.differences import DifferenceBounds, paired_certificate
 from unbribable.theory.least_corruption import LeastCorruption, Program
 from unbribable.theory.price import price
 from unbribable.theory.widths import radius
@@ -53,7 +53,7 @@ def told(run: int) -> tuple[Design, np.ndarray, np.ndarray, np.ndarray, np.ndarr
 
 def sources(
     run: int, *, C: float = C, kind: str = "tight", share: float = 1.0
-) -> Iterator[tuple[np.ndarray, Source]]:
+) -> Iterator[tuple[np.ndarray, DifferenceBounds]]:
     """f and what is believed of the differences to each candidate, at two times."""
     design, f, _, y, _ = told(run)
     posterior = ub.Posterior(KERNEL, X, LAM)
@@ -65,7 +65,7 @@ def sources(
         so_far = replace(design, indices=design.indices[:s], lams=design.lams[:s])
         for rec in range(len(X)):
             pairs = differences_of(posterior, rec, so_far)
-            yield f, Source(pairs, share * pairs.noise(B, rho, kind), C, CAP)
+            yield f, DifferenceBounds(pairs, share * pairs.noise(B, rho, kind), C, CAP)
 
 
 def n_broken(n_runs: int, **options: object) -> int:

@@ -41,7 +41,10 @@ def imported(*words, at):
 @pytest.mark.parametrize(
     ("words", "not_needed"),
     [
-        (["--help"], ["optuna", "sqlalchemy", "scipy.stats", "matplotlib"]),
+        (
+            ["--help"],
+            ["optuna", "sqlalchemy", "scipy.stats", "scipy.optimize", "scipy.spatial", "matplotlib"],
+        ),
         (["study", "ask", "laser"], ["scipy.stats", "matplotlib"]),
     ],
 )

@@ -73,6 +73,9 @@ def test_a_watched_study_shows_both_answers_the_suspects_and_what_is_believed(fi
     assert abs(found["answer"]["params"]["x"] - 0.7) < 0.15
     assert "standard deviations above" in " ".join(found["suspects"][0]["evidence"])
     assert found["answer"]["price"]
+    thought, proven = found["answer"]["left_to_gain"]
+    assert thought.startswith("Left to gain (a heuristic): at most ")
+    assert f"better by more than {found['answer']['regret_bound']:.4g}, if" in proven
     (line,) = found["sections"]
     assert line["axes"][0]["name"] == "x"
     assert len(line["mean"]) == len(line["lower"]) == len(line["axes"][0]["values"])

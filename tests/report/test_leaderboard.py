@@ -10,7 +10,8 @@ from report.hand_made import record, write
 from unbribable.cli.main import app
 from unbribable.decision.proven.conditions import NotProved
 from unbribable.decision.proven.guarantee import Guarantee
-from unbribable.lab.report import numbers, price
+from unbribable.lab.report import numbers
+from unbribable.lab.report import protection as price
 from unbribable.lab.report.board_page import leaderboard, price_and_protection
 from unbribable.lab.report.leaderboard import beats, boards, slope
 from unbribable.lab.report.outcomes import load

@@ -12,7 +12,7 @@ import unbribable as ub
 from games import Game, corruption, is_too_often, law, liars, random_function
 from unbribable.decision.proven.conditions import NotProved
 from unbribable.lab.rivals import RGPPE
-from unbribable.lab.rivals.rgp_pe import Estimate, Plan, design
+from unbribable.lab.rivals.rgp_pe import Design, Estimate, design
 
 X = np.linspace(0.0, 1.0, 12)[:, None]
 DOMAIN = ub.Grid(X)
@@ -106,7 +106,7 @@ def test_exact_lies_move_the_mean_by_the_exact_shift_which_is_the_smallest(
     known = ub.Assumptions(KERNEL, B=1.0, B0=1.0, noise_std=0.05, lam=lam, c_max=c_max)
     points = rng.choice(len(X), len(repeats), replace=False).astype(np.intp)
     length = max(1, sum(repeats) // 2)
-    plan, psi = Plan(points, np.array(repeats, np.intp), length), min(repeats) / length
+    plan, psi = Design(points, np.array(repeats, np.intp), length), min(repeats) / length
     means = rng.standard_normal(len(points))
     at = Estimate(known, X, plan, means)
     shifts = {}

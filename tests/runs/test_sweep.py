@@ -17,7 +17,7 @@ from runs.sweeps import assert_same, records
 from unbribable.lab.runs import cluster, play
 from unbribable.lab.runs.record import Record
 from unbribable.lab.runs.spec import read_spec
-from unbribable.lab.runs.sweep import Tally, failures, sweep
+from unbribable.lab.runs.sweep import Progress, failures, sweep
 
 
 def spec(n_seeds=3, **changes):
@@ -226,7 +226,7 @@ def test_a_missing_extra_says_how_to_install_it(tmp_path, monkeypatch):
 
 
 def test_the_tally_adds_up():
-    tally = Tally(total=10, kept=3, done=4, failed=("a",))
+    tally = Progress(total=10, kept=3, done=4, failed=("a",))
     assert tally.left == 2
 
 

@@ -52,7 +52,7 @@ def test_after_the_timeout_no_evaluation_begins_and_those_that_run_count(
     assert 4 <= seconds[0] <= 3 + n_jobs
     assert run.stopped == "the timeout of 3.5 s"
     assert run.recommendation is not None
-    assert "ended before its last round by the timeout of 3.5 s" in run.summary()
+    assert "stopped: the timeout of 3.5 s" in run.summary()
     assert ub.Result.load(file).stopped == run.stopped
     assert run.pending == ()
     more = ub.maximize(wave, n_rounds=len(run.trials) + 2, timeout=60.0, file=file, **GIVEN)

@@ -5,14 +5,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 import numpy as np
 
 from unbribable.auditing.optuna_table import is_optuna_study, read_optuna
-from unbribable.auditing.proof import prove
 from unbribable.auditing.table import Table, check_size, ranges, read_table
+from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.lying import Proof
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
@@ -47,6 +46,7 @@ def audit(
     target: str | None = None,
     direction: str | None = None,
     ignore: Iterable[str] = (),
+    block: str | None = None,
     **settings: Unpack[Settings],
 ) -> "Audit":
     """Look over past readings some of which may be lies. Nothing is measured, changed or deleted.
@@ -64,7 +64,9 @@ def audit(
         {settings}
         direction: "maximize", the default, or "minimize".
         ignore: Columns that are not parameters, for example other results.
-
+        block: The column that says what a row was read with, and is no parameter: a day, a batch, an
+            operator. Rows with the same share an offset, which is estimated (`audit.result.offsets`). Of
+            an Optuna study, the user attribute of its trials.
 
     Returns:
         The audit: `print(audit)` for the summary, `audit.save_html("audit.html")` for the page.
@@ -76,7 +78,7 @@ def audit(
     result = points.result() if callable(getattr(points, "result", None)) else points
     if isinstance(result, Result):
         given = {"y": y, "space": space, "target": target, "direction": direction}
-        given |= {"ignore": tuple(ignore) or None, **settings}
+        given |= {"ignore": tuple(ignore) or None, "block": block, **settings}
         extra = [name for name, value in given.items() if value is not None]
         if extra:
             raise ValueError(f"a finished run says everything itself, got {', '.join(extra)} besides")
@@ -84,16 +86,18 @@ def audit(
     plan = Plan.of(None, settings)
     if is_optuna_study(points):
         takes_infinite = plan.reading_range is not None
-        table, told, is_selected = read_optuna(points, takes_infinite=takes_infinite)
+        table, told, is_selected = read_optuna(points, block, takes_infinite=takes_infinite)
         direction = told if direction is None else direction
     else:
         is_selected = False
-        table = read_table(points, y, space, target=target, ignore=ignore, check=plan.reading)
+        words: Any = {"target": target, "ignore": ignore, "block": block, "check": plan.reading}
+        table = read_table(points, y, space, **words)
     rows = (each.values() if isinstance(each, dict) else each for each in table.points)
     check_size(len(table.points), table.space.domain.d)
     _check_size(len({tuple(row) for row in rows}))  # before they are learned
     study = Study(table.space, direction=direction or "maximize", **settings)
-    study._log.take(study._rows(zip(table.points, table.y, strict=True), is_selected=is_selected))
+    rows_told = zip(table.points, table.y, table.blocks, strict=True)
+    study._log.take(study._rows(rows_told, is_selected=is_selected))
     result = study.result()
     name = str(points) if isinstance(points, str | os.PathLike) else ""
     return Audit(result, table, name)
@@ -173,6 +177,8 @@ class Audit:
     @cached_property
     def proof(self) -> Proof | None:
         """How much lying there must have been; None where the solver is not installed."""
+        from unbribable.auditing.proof import prove  # late: it loads what no other answer needs
+
         engine = self.result.engine.settled()
         assert engine is not None
         try:
@@ -234,10 +240,7 @@ class Audit:
             OSError: It cannot be written.
         """
         if file is None:
-            with TemporaryDirectory() as folder:
-                path = Path(folder) / "study.json"
-                self.result.save(path)
-                return Study.load(path)
+            return self.result.study()
         if not Path(file).exists():
             self.result.save(file)
         plan, trials = self.result.engine.plan, self.result.trials
@@ -254,9 +257,11 @@ class Audit:
         return study
 
     @property
-    def assumptions(self) -> str:
-        """The model that guarantees and proofs rest on, in words, and how it was found."""
-        return self.result.assumptions
+    def assumptions(self) -> Basis:
+        """The model that guarantees and proofs rest on, and how it was found; it prints as words."""
+        found = self.result.assumptions
+        assert found is not None  # there are readings
+        return found
 
     @property
     def counting(self) -> Counting:
@@ -321,7 +326,7 @@ class Audit:
             "certain_lies": {} if proof is None else {str(t): size for t, size in proof.lies.items()},
             "price": price_to_dict(self.price(), self.counting),
             "parameters": ranges(self.result.space),
-            "assumptions": self.assumptions,
+            "assumptions": self.assumptions.to_dict(),
             "notes": list(self.notes),
         }
 

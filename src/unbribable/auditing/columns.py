@@ -115,6 +115,20 @@ class Column:
             for cell, label in zip(self.cells, self.labels, strict=True)
         ]
 
+    # --- as blocks -------------------------------------------------------------------------------
+
+    def blocks(self) -> list[str | float | None]:
+        """The cells as labels of blocks, None where there is none.
+
+        Raises:
+            ValueError: No cell has one.
+        """
+        if not self.present:
+            raise ValueError(f"column {self.name!r} must hold the block of each row, got none")
+        return [
+            cell if cell is None or type(cell) in (str, int, float) else str(cell) for cell in self.cells
+        ]
+
     # --- as a parameter --------------------------------------------------------------------------
 
     def dimension(self) -> Dimension | str:

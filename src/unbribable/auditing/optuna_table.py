@@ -14,13 +14,19 @@ def is_optuna_study(source: Any) -> bool:
     return hasattr(source, "trials") and hasattr(source, "directions")
 
 
-def read_optuna(study: Any, *, takes_infinite: bool = False) -> tuple[Table, str, bool]:
+def read_optuna(
+    study: Any, block: str | None = None, *, takes_infinite: bool = False
+) -> tuple[Table, str, bool]:
     """Its trials, its direction, and whether values are missing because of themselves.
 
     Infinite values, and those too large to be computed with, are, unless it `takes_infinite` ones.
 
     Values of running trials are missing; waiting trials have not begun. Parameters that not every
     finished trial has are left out, and so are those with one value.
+
+    Args:
+        study: The study.
+        block: The user attribute of a trial that says what it was read with.
 
     Raises:
         ValueError: The study has several objectives, or nothing to compare.
@@ -38,6 +44,9 @@ def read_optuna(study: Any, *, takes_infinite: bool = False) -> tuple[Table, str
     told = [trial for trial, value in zip(begun, y, strict=True) if value is not None]
     if not told:
         raise ValueError(f"a study must have a complete trial, got none in {len(study.trials)}")
+    labels = [None if block is None else trial.user_attrs.get(block) for trial in begun]
+    if block is not None and all(label is None for label in labels):
+        raise ValueError(f"block must be a user attribute of a trial, got {block!r}, which no trial has")
     notes = []
     dimensions: dict[str, Dimension] = {}
     for name in dict.fromkeys(name for trial in told for name in trial.params):
@@ -65,6 +74,7 @@ def read_optuna(study: Any, *, takes_infinite: bool = False) -> tuple[Table, str
         tuple(f"trial {begun[k].number}" for k in kept),
         "value",
         tuple(notes),
+        tuple(labels[k] for k in kept),
     )
     return table, study.directions[0].name.lower(), bool(pruned)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from unbribable.decision.proven.conditions import FitIsRight, InRange, Missing, OwnNoise
 from unbribable.decision.proven.lying import Proof
+from unbribable.study.advice import corrected
 from unbribable.study.engine import Engine
 from unbribable.study.fitted import reach
 from unbribable.theory.least_corruption import LeastCorruption, require_clarabel
@@ -41,26 +42,32 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         units = replace(units, limit=reach(assumptions.B0, assumptions.noise_std))
         assumptions = replace(assumptions, c_max=2.0 * units.limit)
     n_rounds, last_row = engine.n_complete, engine.last_row
+    readings, taken_off = engine.readings, corrected(engine)
+    own = {each.t: each.sem for each in readings}
+    stds = {t: assumptions.noise_std if sem is None else sem / units.scale for t, sem in own.items()}
+    if taken_off is not None:  # of one that is false for certain only what it is outside by counts
+        readings = engine.corrected
+        stds = dict(
+            zip([each.t for each in readings], engine.noise * assumptions.noise_std, strict=True)
+        )
     every = [each for each in engine.readings if each.t <= n_rounds]
-    told = sorted(every, key=lambda each: each.t)
-    beyond = {each.t: abs(each.y - plan.nearest(each.y)) for each in told if plan.is_false(each.y)}
+    told = sorted([each for each in readings if each.t <= n_rounds], key=lambda each: each.t)
+    beyond = {each.t: abs(each.y - plan.nearest(each.y)) for each in every if plan.is_false(each.y)}
     beyond = {t: off for t, off in beyond.items() if off < math.inf}
     U = np.array([each.u for each in told]).reshape(-1, engine.domain.d)
     points, rows = np.unique(U, axis=0, return_inverse=True)
     y = np.array([units.to_model(plan.nearest(each.y)) for each in told])
     rounds = np.array([each.t for each in told], dtype=np.intp)
-    own = [each.sem for each in told]
-    stds = np.array([assumptions.noise_std if sem is None else sem / units.scale for sem in own])
     is_selected = engine.is_selected
     least = LeastCorruption(
         points,
         rows.reshape(-1),
         y,
         assumptions,
-        noise_std=stds,
+        noise_std=np.array([stds[each.t] for each in told]),
         number=np.maximum(rounds, last_row),
-        n_told=n_rounds,
-        is_selected=is_selected,
+        n_told=n_rounds if taken_off is None else max(n_rounds, len(engine.told)),  # see `room`
+        is_selected=is_selected or taken_off is not None,  # that event 1 does not survive either
     )
     C = float(plan.corruption) if isinstance(plan.corruption, int | float) else math.inf
     found = least.explain()
@@ -79,7 +86,7 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
 
     missing = [Missing(len(engine.lost))] if engine.lost and not is_selected else []
     stated = [] if plan.reading_range is None else [InRange(*plan.reading_range)]
-    n_own = sum(sem is not None for sem in own)
+    n_own = sum(own[each.t] is not None for each in told)
     known = [OwnNoise(n_own)] if n_own else []
     return Proof(
         total=total,
@@ -92,6 +99,6 @@ def prove(engine: Engine, doubted: Sequence[int]) -> Proof:
         probability=found.probability,
         noise_std=units.scale * assumptions.noise_std,
         n_readings=len(told),
-        n_waiting=len(engine.readings) - len(told),
-        conditions=(*missing, *stated, *known),
+        n_waiting=len(engine.readings) - len(every),
+        conditions=(*missing, *stated, *known, *(() if taken_off is None else (taken_off,))),
     )

@@ -44,6 +44,12 @@ class Table:
     """What was read."""
     notes: tuple[str, ...]
     """What was left out, and why: sentences."""
+    blocks: tuple[str | float | None, ...] = ()
+    """What each row was read with and shares an offset with; None where that is not known."""
+
+    def __post_init__(self) -> None:
+        if not self.blocks:
+            object.__setattr__(self, "blocks", (None,) * len(self.y))
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -58,6 +64,7 @@ def read_table(
     *,
     target: str | None = None,
     ignore: Iterable[str] = (),
+    block: str | None = None,
     check: Callable[[str, Any], float] = checks.reading,
 ) -> Table:
     """The parameters and readings of a table.
@@ -74,6 +81,7 @@ def read_table(
         space: Where the points come from, as `maximize` takes it; its names choose the columns.
         target: The column that was read.
         ignore: Columns that are no parameters, for example other results.
+        block: The column that says what a row was read with, and is no parameter.
         check: What a reading can be; see `Column.readings`.
 
     Raises:
@@ -88,6 +96,11 @@ def read_table(
     else:
         found = _columns(source, given)
         if found is None:
+            if block is not None:
+                raise ValueError(
+                    f"block must be the name of a column, got block={block!r} and points without names; "
+                    "one with names is a CSV file, a data frame, a dict of columns or a list of dicts"
+                )
             return _unnamed(source, y, given, target, ignore, check)
         columns, labels = found
     if y is not None:
@@ -108,6 +121,10 @@ def read_table(
     readings = Column.of(target, columns.pop(target), labels).readings(check)
     for name in [_named("ignore", name, columns) for name in ignore]:
         del columns[name]
+    blocks: list[Any] = [None] * len(labels)
+    if block is not None:
+        name = _named("block", block, columns)
+        blocks = Column.of(name, columns.pop(name), labels).blocks()
     if given is not None and given.encoding is None:
         raise ValueError(
             "space of a table must have names, a dict from column to bounds, got one without"
@@ -131,6 +148,7 @@ def read_table(
         tuple(labels[k] for k in kept),
         target,
         tuple(notes),
+        tuple(blocks[k] for k in kept),
     )
 
 

@@ -15,7 +15,7 @@ from unbribable.cli.show import progress_bar, say, sheet, table
 from unbribable.cli.study_files import app as study
 
 if TYPE_CHECKING:
-    from unbribable.lab.runs.sweep import Tally
+    from unbribable.lab.runs.sweep import Progress
 
 app = typer.Typer(
     add_completion=False,
@@ -186,7 +186,7 @@ def sweep(
     try:
         with progress_bar("runs") as bar:
 
-            def show(tally: "Tally") -> None:
+            def show(tally: "Progress") -> None:
                 words = f"{tally.done} done, {len(tally.failed)} failed, {tally.left} left"
                 bar(tally.total - tally.left, tally.total, words)
 

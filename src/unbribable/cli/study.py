@@ -15,6 +15,7 @@ from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
 from unbribable.say.counting import TRIALS
+from unbribable.say.left_to_gain import lines as left_lines
 from unbribable.say.price import sentence, to_dict
 from unbribable.say.words import digits, plus_minus, point, wrapped
 
@@ -33,6 +34,9 @@ app = typer.Typer(
 Name = Annotated[str, typer.Argument(help="Name of the study.")]
 Storage = Annotated[str, option(f"Database: {FORMS}.", envvar="UNBRIBABLE_STORAGE")]
 DEFAULT = "sqlite:///unbribable.db"
+
+BLOCK = "block"
+"""User attribute of a trial: what it was read with."""
 
 
 def step(name: str, command: Callable[..., Answer], **settings: Any) -> Callable[..., None]:
@@ -58,6 +62,7 @@ def create(
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
     reading_range: Annotated[str | None, option(f"{RANGE}.")] = None,
+    drift: Annotated[bool, option("The instrument may drift from trial to trial.", "--drift")] = False,
     seed: Annotated[int | None, option("Seed of the initial design.", min=0)] = None,
     storage: Storage = DEFAULT,
 ) -> Answer:
@@ -80,6 +85,8 @@ def create(
             lies=number_or_share(lies),
             noise_std=noise_std,
             reading_range=limits(reading_range),
+            drift=drift,
+            block=BLOCK if corruption is None else None,
             seed=seed,
             search_space=parameters(param),
         )
@@ -130,6 +137,7 @@ def tell(
     ] = None,
     failed: Annotated[bool, option("There is no reading.", "--failed")] = False,
     sem: Annotated[float | None, option("Standard deviation of its noise, if known.")] = None,
+    block: Annotated[str | None, option("What it was read with: a day, a batch, an operator.")] = None,
 ) -> Answer:
     """Tell the reading of a point that was asked for, or that there is none.
 
@@ -141,6 +149,7 @@ def tell(
       unbribable study tell laser 7 0.93 --sem 0.02   # its noise is known
       unbribable study tell laser 7 0.93 0.95 0.91    # three readings outvote one lie
       unbribable study tell laser 8 --failed          # or: tell laser 8 nan
+      unbribable study tell laser 9 0.87 --block Monday
     """
     from optuna.trial import TrialState
 
@@ -163,14 +172,22 @@ def tell(
             f"number must be one that is pending, got {number}, which was told {then}; a reading is "
             "told once, ask for another point"
         )
-    if sem is not None:
-        study._storage.set_trial_user_attr(trials[number]._trial_id, SEM_KEY, sem)
+    attrs: dict[str, Any] = {} if sem is None else {SEM_KEY: sem}
+    if block is not None:
+        if sampler.block is None:
+            raise ValueError(
+                "block needs a study in which lies are counted, created without --corruption and by a "
+                f"version that knows blocks, got --block {block}"
+            )
+        attrs[sampler.block] = block
+    for name, value in attrs.items():
+        study._storage.set_trial_user_attr(trials[number]._trial_id, name, value)
     told = [None if math.isnan(value) else value for value in values]
     study.tell(number, told[0], state=TrialState.FAIL if told[0] is None else None)
     for further in told[1:]:
-        add_replicate(study, trials[number], further, {} if sem is None else {SEM_KEY: sem})
-    more = {"values": told} if len(told) > 1 else {}
-    return Answer({"number": number, "value": told[0], **more})
+        add_replicate(study, trials[number], further, attrs)
+    more: dict[str, Any] = {"values": told} if len(told) > 1 else {}
+    return Answer({"number": number, "value": told[0], **more, **({"block": block} if block else {})})
 
 
 @partial(step, "status")
@@ -193,6 +210,10 @@ def status(study: "Study", sampler: "UnbribableSampler") -> Answer:
         data |= {"recommended": best.params, "estimate": best.estimate, "estimate_sd": best.estimate_sd}
         words |= {"suspicious": data["suspicious"], "recommended": point(best.x, best.params)}
         words["expected value there"] = plus_minus(best.estimate or 0.0, best.estimate_sd or 0.0)
+        if offsets := sampler.result(study).offsets:
+            data["offsets"] = {str(name): list(each) for name, each in offsets.items()}
+            said = (f"{name} {plus_minus(*each)}" for name, each in offsets.items())
+            words["offsets of blocks"] = ", ".join(said)
     return Answer(data, sheet(f"study {study.study_name}", words))
 
 
@@ -239,11 +260,15 @@ def recommend(
     naive = BestReading(best.naive_number + 1, best.naive_value, where)
     lines = answer(best, naive, flagged, trials(best.n_trials, has_why=not why), TRIALS)
     priced = sentence(price, TRIALS) if price.probability is not None else ""
+    data = {**best.to_dict(), "price": to_dict(price, TRIALS)}
     if why:
+        left = sampler.left_to_gain(study, unrelated_to_value=unrelated_to_value)
         lines += [best.guarantee, *([priced] if priced else []), f"Assumed: {best.assumptions}"]
+        lines += left_lines(left)
+        data["left_to_gain"] = left.to_dict()
     elif eps is not None:
         lines += wrapped(priced or "no price: nothing is guaranteed")
-    return Answer({**best.to_dict(), "price": to_dict(price, TRIALS)}, "\n".join(lines))
+    return Answer(data, "\n".join(lines))
 
 
 def _amount(corruption: str | None) -> float | str | None:

@@ -14,7 +14,7 @@ import typer
 from unbribable.cli.door import Answer, door, option
 from unbribable.cli.show import progress_bar, table
 from unbribable.cli.storage import database, shown
-from unbribable.cli.study import DEFAULT, Storage, app, has_reading, step
+from unbribable.cli.study import BLOCK, DEFAULT, Storage, app, has_reading, step
 from unbribable.files import written
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def import_(
     sampler: "UnbribableSampler",
     file: Annotated[Path, typer.Argument(help="A CSV file with a column for every parameter.")],
     target: Annotated[str, option("The column that was read.")] = "value",
+    block: Annotated[str | None, option("The column of the day, batch or operator.")] = None,
 ) -> Answer:
     """Add the readings of a table to a study, all of them or none.
 
@@ -74,17 +75,24 @@ def import_(
 
     space = sampler.search_space
     assert space is not None  # every study of the command line has one
-    found = read_table(file, space=Space(space).named(), target=target)
+    if block is not None and sampler.block is None:
+        raise ValueError(
+            "block needs a study in which lies are counted, created without --corruption and by a "
+            f"version that knows blocks, got --block {block}"
+        )
+    found = read_table(file, space=Space(space).named(), target=target, block=block)
     there = Counter(
         _row(each) for each in study.get_trials(deepcopy=False) if IMPORTED in each.system_attrs
     )
     new = []
-    for point, y, label in zip(found.points, found.y, found.labels, strict=True):
+    rows = zip(found.points, found.y, found.labels, found.blocks, strict=True)
+    for point, y, label, name in rows:
         trial = create_trial(
             params=point,
             distributions=space,
             value=y,
             state=TrialState.FAIL if y is None else TrialState.COMPLETE,
+            user_attrs={} if name is None else {BLOCK: name},
             system_attrs={IMPORTED: f"{file.name}, {label}"},
         )
         if there[_row(trial)]:
@@ -130,13 +138,16 @@ def export(
         {s.number for s in sampler.suspects(study, flagged_only=True)} if has_reading(study) else {}
     )
     heads = [_free(head, names) for head in ("trial", "value", "state", "suspicious")]
-    rows = []
-    for trial in study.get_trials(deepcopy=False):
+    every, rows = study.get_trials(deepcopy=False), []
+    has_blocks = sampler.block is not None and any(sampler.block in each.user_attrs for each in every)
+    heads += [_free("block", names)] * has_blocks
+    for trial in every:
         state = "retracted" if trial.number in retracted else trial.state.name.lower()
         value = trial.values[0] if trial.values and state == "complete" else ""
         doubt = "yes" if trial.number in flagged else "no" if state == "complete" else ""
         params = [trial.params.get(name, "") for name in names]
-        rows.append([trial.number, *params, value, state, doubt])
+        read_with = [trial.user_attrs.get(sampler.block or "", "")] * has_blocks
+        rows.append([trial.number, *params, value, state, doubt, *read_with])
     text = io.StringIO(newline="")
     csv.writer(text).writerows([[heads[0], *names, *heads[1:]], *rows])
     with written(file) as out:
@@ -202,7 +213,7 @@ def plot(
 
 def _row(trial: "FrozenTrial") -> str:
     """Parameters and reading, to be compared."""
-    return json.dumps([sorted(trial.params.items()), trial.values])
+    return json.dumps([sorted(trial.params.items()), trial.values, trial.user_attrs.get(BLOCK)])
 
 
 def _free(head: str, names: list[str] | Mapping[str, Any]) -> str:

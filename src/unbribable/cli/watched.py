@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from unbribable.cli.storage import what_failed
 from unbribable.cli.study import has_reading, open_study
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.hosts.optuna.terms import STUDY_KEY, retracted_of
@@ -69,6 +70,11 @@ class StudiesInDatabase(Source):
             if not has_reading(study):
                 return None, None
             return adviser.recommend(study), adviser.price(study)
+
+    def left_to_gain(self, name: str, result: Result) -> LeftToGain:
+        with self._reached(name):
+            _, study, _, adviser = self._opened(name)
+            return adviser.left_to_gain(study)
 
     def retract(self, name: str, t: int, reason: str, unrelated_to_value: bool) -> None:
         with self._reached(name):

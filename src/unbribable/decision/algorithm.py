@@ -6,19 +6,32 @@ from dataclasses import replace
 from typing import Any, Self
 
 from unbribable.decision.asking.draws import Seed
+from unbribable.decision.asking.next_round import NextRound
 from unbribable.decision.asking.search import Search, search_on
 from unbribable.decision.journal import Journal
 from unbribable.decision.learning import Learning
 from unbribable.decision.player import Details
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Proposal, Query, Reading
+from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.conditions import Note
-from unbribable.decision.proven.guarantee import Guarantee
-from unbribable.decision.proven.hindsight import RegretCertificate, regret_certificate
+from unbribable.decision.proven.guarantee import Guarantee, to_plain
+from unbribable.decision.proven.hindsight import RegretCertificate
 from unbribable.decision.proven.price import Price, price
-from unbribable.decision.recommend import Recommendation, certified, claim, refuted, trusted
-from unbribable.decision.saving import check_state, load, saved
-from unbribable.decision.summary import details, notes, summary
+from unbribable.decision.proven.stated import NOTHING_STATED, Stated
+from unbribable.decision.recommend import (
+    Recommendation,
+    believed,
+    best_now,
+    best_when_chosen,
+    claim,
+    left_out,
+    recommendation,
+    refuted,
+    tightened,
+    trusted,
+)
+from unbribable.decision.saving import check_state, identity, load, saved
 from unbribable.decision.units import MODEL_UNITS, Units
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -38,7 +51,7 @@ class Algorithm:
 
     Args:
         domain: A Grid or a Box.
-        policy: Who is drawn, plays and learns, and whom to trust.
+        policy: Who is drawn, plays and learns, and which bounds to trust.
         seed: Of the draws; fresh entropy if None.
 
     Attributes:
@@ -55,6 +68,7 @@ class Algorithm:
     """
 
     is_quiet = False
+    _choice: NextRound | None = None  # of the next round, good until something is asked, told or lost
 
     def __init__(self, domain: Grid | Box, policy: Policy, seed: Any = None) -> None:
         search = search_on(domain)
@@ -97,14 +111,15 @@ class Algorithm:
 
     def propose(self) -> Proposal:
         """The distribution from which the next `ask` draws. Changes nothing."""
-        return self._learning.choice(self.t + 1).proposal()
+        return self.choice(self.t + 1).proposal()
 
     def ask(self) -> Query:
         """Draw the next point from the proposal. Learns nothing; the query is pending until told."""
-        query = self.query_at(self.t + 1, self.drawn(self.t + 1))
-        self.t += 1
-        self.journal.pending[query.t] = query
-        self._learning.changed()
+        t = self.t + 1
+        query = self.choice(t).query(self.drawn(t))
+        self.t = t
+        self.journal.pending[t] = query
+        self._choice = None
         return query
 
     def drawn(self, t: int) -> str:
@@ -124,7 +139,18 @@ class Algorithm:
             others: Points pending elsewhere, as the kernel sees them, (d,) each.
             avoid: Points not to be asked for, unless there is no other.
         """
-        return self._learning.choice(t, others, avoid).query(drawn)
+        checks.choice("drawn", drawn, [label for label, _ in self.draws])
+        return self.choice(t, others, avoid).query(drawn)
+
+    def choice(self, t: int, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()) -> NextRound:
+        """What each draw would play in round t; the last two as in `query_at`. Changes nothing."""
+        is_own = not (len(others) or len(avoid))
+        if is_own and self._choice is not None and self._choice.t == t:
+            return self._choice
+        choice = NextRound(self.policy, self.search, self.journal, t, others, avoid)
+        if is_own:
+            self._choice = choice
+        return choice
 
     # --- learning ------------------------------------------------------------------------------
 
@@ -172,14 +198,15 @@ class Algorithm:
             self.learn(Reading(t, u, y, None, "", lam, None, "user"))
             return t
         asked = self.journal.asked(query)
-        self.learn(asked.told(y, lam))
-        return asked.t
+        t, lcb = asked.t, asked.mu - asked.width
+        self.learn(Reading(t, asked.u, y, asked.drawn, asked.instance, lam, lcb, level=asked.level))
+        return t
 
     def learn(self, readings: Reading | Sequence[Reading]) -> None:
-        """Learn a reading, or a history at once: the entrance of every reading, whoever brings it.
+        """Learn a reading, or a history at once. Every reading comes in here, whoever brings it.
 
-        A reading of a round that was not asked here, as hosts bring it, has the learner "": then it
-        belongs to whom its draw names now, by seed and round where `drawn` is None.
+        A reading of a round that was not asked here, as hosts bring it, has the learner "". It then
+        belongs to the instance that its draw names now; where `drawn` is None, seed and round decide.
 
         A history needs a new algorithm. It costs O(m^2 n) instead of O(m n) a reading and a pass. The
         belief is the same up to rounding, and the bounds hold: those after the last reading, not
@@ -193,7 +220,6 @@ class Algorithm:
         if isinstance(readings, Reading):
             asked = self.journal.pending.get(readings.t) if readings.learner != "" else None
             reading = readings if asked is not None else learning.decided(readings, self.drawn)
-            learning.foresee(reading)
             self._wholly(learning.learn, reading, asked=asked)
             self.t = max(self.t, reading.t)
         elif self.t:
@@ -256,7 +282,7 @@ class Algorithm:
         return told[t]
 
     def _replay(self, past: Journal, search: Search | None = None) -> None:
-        """Begin anew, and learn what another journal says as it was learned there."""
+        """Start again, and learn another journal the way it was learned there."""
         search = search or search_on(self.domain)
         journal = Journal(dict(past.retracted), n_table=past.n_table)
         learning = Learning(journal, search, self.policy, self._gamma)
@@ -265,6 +291,7 @@ class Algorithm:
             t: replace(query, index=search.index_of(query.u)) for t, query in past.pending.items()
         }
         self._learning, self.journal, self.search = learning, journal, search
+        self._choice = None
         self.candidates, self.instances = search.candidates, learning.instances
 
     def _wholly(self, act: Callable[..., None], *arguments: Any, asked: Query | None = None) -> None:
@@ -272,7 +299,7 @@ class Algorithm:
 
         If it fails, what was held before is learned again. If it refutes the assumptions, that is said.
         """
-        journal, was_refuted = self.journal, self.refuted is not None
+        journal, was_refuted = self.journal, self._learning.refuted is not None
         n = len(journal.readings)
         try:
             act(*arguments)
@@ -287,9 +314,9 @@ class Algorithm:
                     f"got {second!r}; build another one and tell it the readings"
                 ) from error
             raise
-        self._learning.changed()
+        self._choice = None
         is_said = self.options.beta is None and not self.is_quiet
-        if self.refuted is not None and not was_refuted and is_said:
+        if self._learning.refuted is not None and not was_refuted and is_said:
             warnings.warn(AssumptionsRefuted(refuted(self)), stacklevel=4)
 
     # --- answers -------------------------------------------------------------------------------
@@ -302,11 +329,12 @@ class Algorithm:
         rule: str = "lcb",
         x: Any = None,
         units: Units = MODEL_UNITS,
+        stated: Stated = NOTHING_STATED,
     ) -> Recommendation:
         """The point to use, its interval, and a certificate on its simple regret.
 
-        Its `estimate` is the posterior mean there, of those whose bounds are trusted the one that knows
-        most of it; `estimate_sd` is how far noise alone moves that mean.
+        Its `estimate` is the posterior mean there, by the trusted instance that knows most about it;
+        `estimate_sd` is how far noise alone moves that mean.
 
         Args:
             threat: "none", "weak" or "strong"; the algorithm's own by default.
@@ -315,17 +343,49 @@ class Algorithm:
                 bound was largest when it was chosen [BKS20, App. C].
             x: Instead: a candidate of the user's own choice; interval and certificate hold for any.
             units: In which to say everything.
+            stated: What is known of single readings; it concerns the recommendation's `lies` alone.
         """
-        return certified(self, threat=threat, C=C, rule=rule, x=x, units=units)
+        checks.choice("rule", rule, ("lcb", "paper"))
+        guarantee, bounds = trusted(self, threat, C)
+        if x is not None:
+            rule, i = "given", self.candidates.at(x)
+        elif rule == "paper":
+            i, _ = self.search.located(best_when_chosen(self, guarantee))
+        else:  # the choice may use every reading, the interval not yet
+            i = best_now(bounds)
+        is_silent = self.options.beta is not None or self.journal.selection is not None
+        levels = () if is_silent else self.policy.levels(i, guarantee.threat)
+        gap = units.scale * self.search.gap(self.assumptions)
+        lies = None
+        if self.journal.readings:
+            lies = ByLies(left_out(self, stated=stated), self.candidates.coordinates, i, units)
+        best = recommendation(
+            self.candidates, bounds, guarantee, i, rule, levels, gap, units, self.search.n_compared, lies
+        )
+        if lies is None:
+            return best
+        if self.policy.counts_lies:
+            best = tightened(best, bounds, lies, units)
+        mean, sd = believed(bounds, i, self.assumptions)
+        return replace(best, estimate=units.from_model(mean), estimate_sd=units.scale * sd)
 
     def regret_certificate(
         self, *, threat: str | None = None, C: float | None = None
     ) -> RegretCertificate:
         """A bound on the regret of the rounds asked and told so far, in hindsight (ours).
 
-        On a Box it compares with the best candidate.
+        Rounds whose points the user chose do not count. On a Box it compares with the best candidate.
         """
-        return regret_certificate(self, threat=threat, C=C)
+        guarantee, bounds = trusted(self, threat, C)
+        asked = [reading for reading in self.journal.readings if reading.chosen_by != "user"]
+        played = [self.search.located(reading)[0] for reading in asked]
+        return RegretCertificate(
+            value=bounds.regret(played) if guarantee.void is None else None,
+            n_rounds=len(played),
+            promise=guarantee,
+            n_compared=self.search.n_compared,
+            between_candidates=self.search.gap(self.assumptions),
+        )
 
     def price(self, eps: float | None = None, x: Any = None, *, units: Units = MODEL_UNITS) -> Price:
         """How much lying it takes before another candidate can be better than x by more than eps (ours).
@@ -334,7 +394,7 @@ class Algorithm:
 
         Args:
             eps: By how much another one may be better, >= 0. If None, the smallest of 5, 10, 20 and 50 %
-                of the range of the readings, but certain lies, for which a price is established.
+                of the range of the readings (without certain lies) for which a price is established.
             x: A candidate; the recommended one if None.
             units: In which to give eps, and to say everything.
         """
@@ -353,15 +413,62 @@ class Algorithm:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What there is to say of the corruption besides the bounds, the gravest first; they print."""
-        return notes(self)
+        guarantee = self.guarantee
+        provable = guarantee.conditions if guarantee.void is None else None
+        found = [refuted(self), self.journal.selection, *self.policy.notes(self.t, provable)]
+        return tuple(note for note in found if note is not None)
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
-        return details(self)
+        maximisers, shown = self.policy.maximisers, self.policy.shown()
+        return Details(
+            instances=tuple(dict.fromkeys([*self.instances, *shown])),
+            instance_bounds=lambda: {label: (one.lcb_bar, one.ucb_bar) for label, one in shown.items()},
+            budgets=self.policy.budgets,
+            maximisers=None if maximisers is None else maximisers.sum(axis=1),
+            detected=self.detected,
+            refuted=self.refuted,
+            seed=self.seed.to_plain(),
+            tolerance=self.assumptions.tolerance,
+            summary=self.summary,
+            knows=self.policy.knows,
+            is_ours=self.policy.is_ours,
+        )
 
     def summary(self) -> dict[str, Any]:
-        """Where the run stands and what is guaranteed, as plain data (without the seed)."""
-        return summary(self)
+        """What was chosen and told, and what is guaranteed: JSON-able, without the seed."""
+        best, regret, journal = self.recommend(), self.regret_certificate(), self.journal
+        return {
+            **identity(self),
+            "rounds": self.t,
+            "told": len(journal.readings),
+            "foreign": sum(reading.chosen_by == "user" for reading in journal.readings),
+            "pending": list(journal.pending),
+            "retracted": list(journal.retracted),
+            "lost": list(journal.lost),
+            "waiting": journal.n_waiting,
+            "detected": self.detected,
+            "refuted": self.refuted,
+            "threat": best.threat,
+            "guarantee": best.promise.to_plain(),
+            "recommendation": {
+                "x": best.x.tolist(),
+                "estimate": best.estimate,
+                "estimate_sd": best.estimate_sd,
+                "lower": best.lower,
+                "upper": best.upper,
+                "regret_bound": best.regret_bound,
+                "between_candidates": best.between_candidates,
+            },
+            "regret_in_hindsight": {
+                "value": regret.value,
+                "between_candidates": regret.between_candidates,
+                "guarantee": regret.promise.to_plain(),
+            },
+            "candidates": self.candidates.n,
+            "instances": {label: instance.summary() for label, instance in self.instances.items()},
+            "notes": [to_plain(note) for note in self.notes],
+        }
 
     # --- stopping and going on -----------------------------------------------------------------
 

@@ -12,10 +12,10 @@ from unbribable.decision.proven.levels import AtLevel, LevelBounds, LevelShift
 from unbribable.model.belief import BeliefAt
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior
-from unbribable.model.tally import Reading
+from unbribable.model.tally import Heard
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import N_EVENTS
-from unbribable.theory.differences import Differences, Source
+from unbribable.theory.differences import DifferenceBounds, Differences
 from unbribable.theory.exact_shift import ClosedFormShift, ExactShift, Shift
 from unbribable.theory.information_gain import MaxInformationGain
 from unbribable.theory.widths import Proportional, TightNoise, Width, noise_width_paper, radius
@@ -40,8 +40,8 @@ class Instance:
 
     Attributes:
         n_readings: How many readings it holds.
-        is_behind: Whether there are readings that the bounds do not rest on, since an earlier one is
-            still to come.
+        is_behind: Whether some readings may not be used by the bounds yet, because an earlier round is
+            open.
         at_levels: What it says at each of `levels`.
         posterior: The belief.
         mu: Posterior mean, (n,).
@@ -70,6 +70,7 @@ class Instance:
         self.C = C
         self.delta = delta
         self.assumptions = assumptions
+        self._tolerance = assumptions.tolerance
         self.options = options
         self.n_readings = 0
         self.is_behind = False
@@ -94,7 +95,7 @@ class Instance:
         if options.noise == "energy" and options.beta is None:
             self.energy = EnergyBounds(X, assumptions, self._share)
         self._ucb: Floats | None = None
-        self._source: Source | None = None
+        self._source: DifferenceBounds | None = None
         self._work_out()
         self.ucb_bar: Floats = self.mu + self.width
         self.lcb_bar: Floats = self.mu - self.width
@@ -109,7 +110,7 @@ class Instance:
 
     @property
     def now(self) -> "Instance":
-        """Itself; where an instance says something at a level, that is made for the moment."""
+        """Itself. `AtLevel.now` makes an instance with the bounds of its level."""
         return self
 
     @property
@@ -144,7 +145,7 @@ class Instance:
     @property
     def is_crossed(self) -> bool:
         """Whether bounds are `crossed`: with probability at least 1 - delta an assumption is false."""
-        return crossed(self.ucb_bar, self.lcb_bar, self.assumptions)
+        return crossed(self.ucb_bar, self.lcb_bar, self.assumptions.B0, self._tolerance)
 
     def width_at(self, i: int) -> float:
         """The width at candidate i."""
@@ -157,7 +158,7 @@ class Instance:
         width: Floats = self._first * np.sqrt(self.posterior.kernel.diag(U))
         return width
 
-    def source(self, rec: int) -> Source | None:
+    def source(self, rec: int) -> DifferenceBounds | None:
         """Bounds on how much better than candidate `rec` the others are; good until the next reading.
 
         O(m n), and kept for the candidate asked for last. Void where beta is given, as all bounds are.
@@ -175,7 +176,7 @@ class Instance:
                 rec, p.mu, p.var, covariance, columns, p.prec, *p.tally.items, p.tally.item_counts
             )
             noise = differences.noise(self.assumptions.B, self._radius(), self.options.noise)
-            self._source = Source(differences, noise, self.C, self.assumptions.c_max)
+            self._source = DifferenceBounds(differences, noise, self.C, self.assumptions.c_max)
         return self._source
 
     # --- levels --------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ class Instance:
         return self._with(float(levels.budgets[k]), shift, levels.upper[k], levels.lower[k])
 
     def beginning(self, C: float) -> "Instance":
-        """The same for a level that would begin now, with the current bounds unless this is behind."""
+        """`at_level` for a level that would begin now, with the current bounds unless this is behind."""
         shift = self._new_shift(C)
         shift.extend(is_rebuilt=True)
         shift.resolve(np.arange(len(self.mu)))
@@ -230,7 +231,8 @@ class Instance:
             self.posterior.observe(i, y, lam)
             self._is_shift_old = True
         else:
-            self.shift.prepare(i)
+            if self.shift.is_open:  # the bracket follows from its value before the reading
+                self.shift.resolve(np.array([i]))
             prior = None if self.energy is None else self.posterior.prior_of(i)
             self.shift.follow(i, self.posterior.observe(i, y, lam, prior))
             if self.energy is not None:
@@ -241,7 +243,7 @@ class Instance:
         if settles:
             self.settle()
 
-    def learn_all(self, readings: Sequence[Reading]) -> None:
+    def learn_all(self, readings: Sequence[Heard]) -> None:
         """Take in readings at once, before any other; `settle` is still to come."""
         if not readings:
             return
@@ -253,7 +255,7 @@ class Instance:
         self._work_out()
 
     def settle(self) -> bool:
-        """Let the bounds rest on all readings and intersect them; whether there were new ones."""
+        """Intersect the bounds with what all readings say now. Returns whether there were new ones."""
         if not self.is_behind:
             return False
         self.is_behind = False
@@ -334,11 +336,11 @@ class Instance:
         return ClosedFormShift(self.posterior, C, None if self.options.width == "paper" else cap)
 
     def _work_out(self) -> None:
-        """The noise part for the next choice, with what is held before it."""
+        """Work out mean, sigma and the noise part for the next choice, from the readings so far."""
         p = self.posterior
-        at = BeliefAt(p.mu, p.var, p.noise_var, _NO_COLUMNS)
-        self.mu, self.sigma = at.mu, at.sigma
+        self.mu, self.sigma, noise_var = p.mu, np.sqrt(p.var), p.noise_var
         self.noise_width = self._new_noise_width()
+        at = BeliefAt(self.mu, p.var, self.sigma, noise_var, _NO_COLUMNS)
         self.noise: Floats = self.noise_width.value(at)
         self._ucb = None
         self._source = None
@@ -346,9 +348,8 @@ class Instance:
             self.levels.renew(len(p.mu))
 
     def _new_noise_width(self) -> Width:
-        beta = self.options.beta_at(self.posterior.tally.n_readings + 1)
-        if beta is not None:
-            return Proportional(beta)
+        if self.options.beta is not None:
+            return Proportional(self.options.beta_at(self.posterior.tally.n_readings + 1))
         B, rho = self.assumptions.B, self._radius()
         if self.options.noise == "paper":
             return Proportional(noise_width_paper(B, rho, 1.0))
@@ -365,9 +366,9 @@ class Instance:
         return self.delta / N_EVENTS[self.options.noise]
 
 
-def crossed(upper: Floats, lower: Floats, assumptions: Assumptions) -> bool:
+def crossed(upper: Floats, lower: Floats, B0: float, tolerance: float) -> bool:
     """Whether bounds contradict each other, or B0, somewhere."""
-    B0, tolerance, crossing = assumptions.B0, assumptions.tolerance, lower - upper
+    crossing = lower - upper
     return bool(  # argmax, since it costs a fourth of max
         crossing[crossing.argmax()] > tolerance
         or lower[lower.argmax()] > B0 + tolerance

@@ -67,21 +67,21 @@ class Journal:
 
     @property
     def n_waiting(self) -> int:
-        """Readings that the bounds do not rest on yet, because an earlier round is still open."""
+        """Readings that the bounds may not use yet, because an earlier round is still open."""
         return len(self.readings) - self.n_settled
 
     @property
     def n_chosen(self) -> int:
-        """Readings of points that the user chose, told one by one: in an order of the user's."""
+        """Readings of points that the user chose, told one by one in an order of the user's."""
         n = max(self.n_at_once, self.n_table)
         return sum(reading.chosen_by == "user" for reading in self.readings[n:])
 
     def turn(self, t: int) -> int:
-        """How many of the rounds up to t are those that the algorithm was asked for, t one of them."""
+        """How many of the rounds up to t the algorithm was asked for, t included."""
         return t - bisect_left(self.foreign, t)
 
     def add(self, reading: Reading) -> None:
-        """Take down what was told."""
+        """Record a reading."""
         t = reading.t
         self.readings.append(reading)
         self.told.add(t)
@@ -94,7 +94,7 @@ class Journal:
         self._close(t)
 
     def lose(self, t: int, because_of_value: bool) -> bool:
-        """Take down that round t has no reading; whether that is new."""
+        """Record that round t has no reading. Returns whether that is new."""
         known = self.lost.get(t)
         if known is not None:
             self.lost[t] = replace(known, because_of_value=because_of_value)
@@ -103,12 +103,12 @@ class Journal:
         return True
 
     def lose_again(self, t: int, lost: Lost) -> None:
-        """As `lose`, with what was taken down before."""
+        """Record a loss as another journal has it."""
         self.lost[t] = lost
         self._close(t)
 
     def asked(self, query: Any) -> Query:
-        """The pending query that is meant, by itself or by its round.
+        """The pending query that is given, by itself or by its round.
 
         Raises:
             RuntimeError: It was told already, retracted, or not asked here.
@@ -140,7 +140,7 @@ class Journal:
                 raise RuntimeError(f"round {t} was {state}; a reading is told once")
 
     def before(self, n: int, asked: Query | None) -> "Journal":
-        """What is to be learned to be where it was after n readings, with this query pending."""
+        """This journal as it was after n readings, with this query pending."""
         pending = self.pending if asked is None else {**self.pending, asked.t: asked}
         pending = dict(sorted(pending.items()))
         return replace(self, readings=self.readings[:n], pending=pending)
@@ -152,9 +152,9 @@ class Journal:
         refuted: int | None,
         learner_again: Callable[[str | None], str | None],
     ) -> "Journal":
-        """What is to be learned for it to be as if this one had never been told.
+        """This journal without one reading.
 
-        To whom a reading belongs that was told after the refuting round, `learner_again` says.
+        Readings told after the refutation are reassigned by `learner_again`.
         """
         place = self.readings.index(reading)
         rounds = [one.t for one in self.readings]
@@ -178,7 +178,7 @@ class Journal:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What is supposed of missing readings, and how many wait for one that is late."""
+        """What is assumed about missing readings, and how many wait for one that is late."""
         missing = (Missing(len(self.lost)),) if self.lost else ()
         if not self.n_waiting:
             return missing

@@ -1,16 +1,14 @@
 """How readings become beliefs: one at a time, or a whole history at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
-from unbribable.decision.asking.choice import Choice
 from unbribable.decision.asking.search import Search
 from unbribable.decision.instance import Instance
 from unbribable.decision.journal import Journal, Lost
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import CHOOSERS, Reading
 from unbribable.model import checks
-from unbribable.model.checks import Floats
 from unbribable.theory.information_gain import MaxInformationGain
 
 
@@ -20,7 +18,7 @@ class Learning:
     Learning them again, in another object, gives the same bit for bit.
 
     Args:
-        journal: Without readings; they are taken down when they are learned.
+        journal: Without readings; they are recorded as they are learned.
         search: With the candidates there are at first.
         policy: Begins anew.
         gamma: For `gain="certified"`.
@@ -49,26 +47,9 @@ class Learning:
         policy.begin(self.instances, len(X))
         self.refuted: int | None = None
         self._unsettled: dict[str, Instance] = {}  # those that learned since the journal was settled
-        self._choice: Choice | None = None
-
-    def choice(self, t: int, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()) -> Choice:
-        """What to ask in round t, with these points pending elsewhere and those to avoid."""
-        is_own = not (len(others) or len(avoid))
-        if is_own and self._choice is not None and self._choice.t == t:
-            return self._choice
-        asked = tuple(self.journal.pending.values())
-        turn, n_told = self.journal.turn(t), len(self.journal.readings)
-        choice = Choice(self.policy, self.search, t, turn, asked, others, avoid, n_told)
-        if is_own:
-            self._choice = choice
-        return choice
-
-    def changed(self) -> None:
-        """Something was asked, told or lost: what was worked out for the next round is out of date."""
-        self._choice = None
 
     def decided(self, reading: Reading, drawn: Callable[[int], str]) -> Reading:
-        """A reading that was not asked for here, with draw and learner; `drawn` says who is drawn."""
+        """A reading that was not asked for here, its learner filled in, and its draw (by `drawn`)."""
         t = checks.integer("t", reading.t, at_least=1)
         self.journal.check_untold(t)
         checks.reading("y", reading.y)
@@ -77,27 +58,19 @@ class Learning:
         label = checks.choice("drawn", reading.drawn or drawn(t), labels)
         return replace(reading, drawn=label, learner=self.policy.learner_of(label))
 
-    def foresee(self, reading: Reading) -> None:
-        """Let a given beta fail now if it is going to, before anything has changed."""
-        beta_at, is_given = self.policy.options.beta_at, callable(self.policy.options.beta)
-        if is_given:
-            for instance in self.policy.learners(reading.learner):
-                beta_at(instance.n_readings + 2)
-
     def learn(self, reading: Reading) -> None:
         """Let the instances it belongs to learn a reading, and conclude what follows."""
         search, journal = self.search, self.journal
-        reading = self.policy.before(reading, journal.turn(reading.t))
-        guide = self.policy.guide(reading.learner)
-        if search.grow(reading.u, guide, len(journal.readings)):
+        reading = self.policy.before(reading, journal.turn)
+        if search.grow(reading.u, lambda: self.policy.guide(reading.learner), len(journal.readings)):
             self._grown()
-        index, reading = self._located(reading)
+        index, reading = search.located(reading)
         if reading.lcb is None and reading.chosen_by != "user":
             reading = replace(reading, lcb=self.policy.lcb_of(reading, index))  # chosen by a host
         journal.add(reading)
-        for each in self.policy.learners(reading.learner):
-            each.learn(index, self.policy.heard(reading, each.label), reading.lam, settles=False)
-            self._unsettled[each.label] = each
+        for instance, y in self.policy.lessons(reading):
+            instance.learn(index, y, reading.lam, settles=False)
+            self._unsettled[instance.label] = instance
         self.policy.learned(reading, index)
         self.settle()
 
@@ -107,11 +80,10 @@ class Learning:
             self._grown()
         self.journal.n_at_once = len(readings)
         shares: dict[str, list[tuple[int, float, float]]] = {label: [] for label in self.instances}
-        located = [self._located(reading) for reading in readings]
+        located = [self.search.located(reading) for reading in readings]
         for index, reading in located:
             self.journal.add(reading)
-            for instance in self.policy.learners(reading.learner):
-                y = self.policy.heard(reading, instance.label)
+            for instance, y in self.policy.lessons(reading):
                 shares[instance.label].append((index, y, reading.lam))
         for label, instance in self.instances.items():
             instance.learn_all(shares[label])
@@ -132,22 +104,21 @@ class Learning:
         self._lose_again(lost, len(past.readings))
 
     def _lose_again(self, lost: list[tuple[int, Lost]], n_told: int) -> None:
-        """Take down, and off the list, what was lost before there were more than n_told readings."""
+        """Record what was lost before there were more than n_told readings; take it off the list."""
         while lost and lost[0][1].n_told <= n_told:
             self.journal.lose_again(*lost.pop(0))
             self.settle()
 
     def settle(self) -> None:
-        """Intersect the bounds and conclude what follows, if the journal is settled; see there."""
-        if not self.journal.is_settled:
+        """Intersect the bounds and conclude what follows, if the journal is settled (see `Journal`)."""
+        if self.journal.n_settled < len(self.journal.readings):
             return
         changed = [label for label, instance in self._unsettled.items() if instance.settle()]
         self._unsettled = {}
         if not changed:
             return
         t = self.journal.readings[-1].t
-        self.policy.after(changed, t)
-        if self.refuted is None and self.policy.is_refuted():
+        if self.policy.conclude(changed, t) and self.refuted is None:
             self.refuted = t
 
     def _grown(self) -> None:
@@ -155,11 +126,3 @@ class Learning:
         for instance in self.instances.values():
             instance.extend(X)
         self.policy.grown(len(X))
-
-    def _located(self, reading: Reading) -> tuple[int, Reading]:
-        """The candidate that was read, and the reading at that very point: scaling rounds."""
-        index = self.search.index_of(reading.u)
-        if index is None:
-            raise ValueError(f"u must be a candidate of the domain, got u={reading.u.tolist()}")
-        u = self.search.point(index)
-        return index, reading if u is reading.u else replace(reading, u=u)

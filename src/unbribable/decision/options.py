@@ -47,11 +47,11 @@ class Options:
         if self.beta is not None and not callable(self.beta):
             object.__setattr__(self, "beta", checks.real("beta", self.beta, at_least=0.0))
 
-    def beta_at(self, t: int) -> float | None:
-        """The overriding beta for the instance's t-th choice, or None."""
-        if self.beta is None or isinstance(self.beta, float):
+    def beta_at(self, t: int) -> float:
+        """The beta that is given, for the instance's t-th choice."""
+        assert self.beta is not None
+        if isinstance(self.beta, float):
             return self.beta
-        assert callable(self.beta)
         return checks.real(f"beta({t})", self.beta(t), at_least=0.0)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What makes an algorithm that algorithm: who is drawn, plays and learns, and whom to trust."""
+"""What sets algorithms apart: who is drawn, plays and learns, and which bounds to trust."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unbribable.decision.asking.rule import Play
@@ -13,12 +13,16 @@ from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
 from unbribable.decision.proven.levels import Believer
 from unbribable.decision.recommend import Level
-from unbribable.model.checks import Bools
+from unbribable.model.checks import Bools, Floats
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.budgets import Budget, Draws
 
 if TYPE_CHECKING:
-    from unbribable.decision.asking.choice import Choice
+    from unbribable.decision.asking.next_round import NextRound
+
+
+Lessons = tuple[tuple[Instance, float], ...]
+"""Who learns what."""
 
 
 class Policy(ABC):
@@ -70,83 +74,85 @@ class Policy(ABC):
         return self.options
 
     def begin(self, instances: Mapping[str, Instance], n: int) -> None:
-        """As before the first reading: new instances, on n candidates."""
+        """Start again before the first reading, with new instances on n candidates."""
         self.instances = instances
         self.detected = None
 
     @abstractmethod
-    def plays(self, choice: "Choice") -> list[Play]:
+    def plays(self, choice: "NextRound") -> list[Play]:
         """What is played in round `choice.t`: one for each of `draws`, or one if the draw is idle."""
 
     @abstractmethod
     def learner_of(self, drawn: str) -> str | None:
-        """To whom a reading belongs now, if the draw names `drawn`; None: nobody."""
+        """The instance a reading belongs to now if the draw names `drawn`; None: nobody learns it."""
 
     @abstractmethod
-    def learners(self, label: str | None) -> tuple[Instance, ...]:
-        """The instances that learn from a reading that belongs to `label`; None: to nobody."""
+    def lessons(self, reading: Reading) -> Lessons:
+        """Which instances learn from a reading, and the value that each of them learns."""
 
     @abstractmethod
-    def is_refuted(self) -> bool:
-        """Whether bounds that can only fail with an assumption have failed."""
+    def conclude(self, labels: Sequence[str], t: int) -> bool:
+        """Draw conclusions from new bounds of these instances: detection, elimination.
+
+        Returns:
+            Whether bounds that can only fail with an assumption have failed.
+        """
 
     @abstractmethod
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
-        """Whom to trust against the threat (the default one if None) with corruption C."""
+        """Which bounds hold against the threat (the default one if None) with corruption C."""
 
-    def before(self, reading: Reading, turn: int) -> Reading:
-        """Prepare for a reading, which is about to be learned; it as it is to be taken down."""
+    def before(self, reading: Reading, turn: Callable[[int], int]) -> Reading:
+        """Prepare for a reading that is about to be learned. Returns it as it is to be recorded.
+
+        Args:
+            reading: About to be learned.
+            turn: How many of the rounds up to one are those that the algorithm was asked for.
+        """
         return reading
-
-    def heard(self, reading: Reading, label: str) -> float:
-        """The value that this instance learns."""
-        return reading.y
 
     def learned(self, reading: Reading, index: int) -> None:
         """Take note of a reading of this candidate, which its instances have learned."""
 
-    def dealt(self, play: Play, choice: "Choice") -> Play:
-        """The play with who learns from it, where that depends on the point played."""
+    def dealt(self, play: Play, u: Floats, choice: "NextRound") -> Play:
+        """A play that moved to u, off the candidates, with the instance that learns there."""
         return play
 
     def shown(self) -> Mapping[str, Believer]:
-        """Whose bounds a record keeps: those that hold against what they allow for."""
+        """The bounds that a record keeps: those that hold against what they allow for."""
         return self.instances
 
     def shares_of_lies(self) -> tuple[float, float]:
-        """With what probabilities the honest noises may exceed their energy, and one its level.
+        """The probabilities with which the honest noises may exceed their energy, and one its level.
 
-        Events of their own, beside those that the bounds rest on.
+        These events come on top of those that the bounds rest on.
         """
         return own_shares(self.assumptions.delta)
 
     def guide(self, learner: str | None) -> Believer | None:
-        """Round whose best candidate further ones are added on a Box; None: nobody's."""
+        """Further candidates of a Box are added round the best one of this; None: round none."""
         return None if learner is None else self.instances[learner]
-
-    def after(self, labels: Sequence[str], t: int) -> None:
-        """Conclude from new bounds of these instances; the last reading told is that of round t."""
 
     def grown(self, n: int) -> None:
         """Conclude from further candidates, n in all, which the instances have taken in."""
 
     def learner_again(self, learner: str | None) -> str | None:
-        """To whom a reading told after the refutation belongs, once another one was retracted."""
+        """Who learns a reading told after the refutation, once another one was retracted."""
         return learner
 
     def lcb_of(self, reading: Reading, i: int) -> float | None:
-        """The lower bound of whoever plays in its round at candidate i, before it is learned."""
+        """The lower bound at candidate i of the instance that plays, before the reading is learned."""
         if reading.learner is None:
             return None
         instance = self.instances[reading.learner]
         return float(instance.mu[i]) - instance.width_at(i)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
-        """Whether the lower bound taken down with a reading holds, if these are to be trusted."""
+        """Whether the lower bound recorded with this reading is valid if these instances are trusted."""
         return reading.learner in labels
 
     def named(self, label: str) -> Believer:
-        """Whom a guarantee calls by that label: an instance, or one of its levels."""
+        """What a guarantee calls by that label: an instance, or one of its levels."""
         return self.instances[label]
 
     def levels(self, i: int, threat: str) -> tuple[Level, ...]:

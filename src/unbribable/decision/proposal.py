@@ -34,7 +34,7 @@ class Query:
     u: Floats
     """The same as the kernel sees it: on a Box a point of the unit cube, (d,)."""
     index: int | None
-    """Its index among the candidates; on a Box None if it is none yet."""
+    """Its index among the candidates; on a Box None if the point is not one yet."""
     instance: str | None = "main"
     """The instance that will learn, None if nobody will."""
     mu: float = math.nan
@@ -58,11 +58,6 @@ class Query:
     def id(self) -> int:
         """The round: what `tell` also takes in place of the query."""
         return self.t
-
-    def told(self, y: float, lam: float) -> "Reading":
-        """The reading that answers it, with its fictitious noise."""
-        lcb = self.mu - self.width
-        return Reading(self.t, self.u, y, self.drawn, self.instance, lam, lcb, level=self.level)
 
 
 CHOOSERS = ("algorithm", "user", "design")

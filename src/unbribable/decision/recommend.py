@@ -25,7 +25,7 @@ from unbribable.decision.proven.left_out import LeftOut
 from unbribable.decision.proven.levels import Believer
 from unbribable.decision.proven.stated import NOTHING_STATED, Stated
 from unbribable.decision.remarks import Caution, Remark
-from unbribable.decision.units import MODEL_UNITS, Units
+from unbribable.decision.units import Units
 from unbribable.model import checks, spoken
 from unbribable.model.box import Candidates
 from unbribable.model.checks import Bounds, Floats
@@ -58,10 +58,21 @@ class ValidBounds:
         """ucb_v = min of the ucb_bar, lcb_v = max of the lcb_bar."""
         upper = reduce(np.minimum, [instance.ucb_bar for instance in instances])
         lower = reduce(np.maximum, [instance.lcb_bar for instance in instances])
+        return cls.between(lower, upper, assumptions, tuple(instances))
+
+    @classmethod
+    def between(
+        cls,
+        lower: Floats,
+        upper: Floats,
+        assumptions: Assumptions,
+        instances: tuple[Believer, ...] = (),
+    ) -> "ValidBounds":
+        """Of bounds that hold already."""
         B0 = assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
         is_refuted = bool((least > most + assumptions.tolerance).any())
-        return cls(upper, lower, B0, is_refuted, tuple(instances))
+        return cls(upper, lower, B0, is_refuted, instances)
 
     @property
     def cut(self) -> tuple[Floats, Floats]:
@@ -211,7 +222,7 @@ N_SHOWN = 3
 
 
 def refuted(algorithm: "Algorithm") -> Refuted | None:
-    """That the readings contradict the assumptions, and all that may be wrong; None if they do not."""
+    """That the readings contradict the assumptions, with all that may be wrong; None if they do not."""
     if algorithm.refuted is None:
         return None
     journal, conditions = algorithm.journal, list[Condition]()
@@ -231,7 +242,7 @@ def trusted(
     guarantee, assumed = algorithm.policy.trust(threat, C), algorithm.assumptions
     bounds = ValidBounds.of([algorithm.policy.named(label) for label in guarantee.labels], assumed)
     beta = None if algorithm.options.beta is None else BetaGiven()
-    void: Void | None = beta or algorithm.journal.selection or refuted(algorithm)
+    void: Void | None = beta or algorithm.journal.selection or refuted(algorithm) or guarantee.void
     guarantee = replace(
         guarantee,
         void=void,
@@ -248,55 +259,9 @@ def looked_at(guarantee: Guarantee, bounds: ValidBounds) -> Guarantee:
     return guarantee if is_void else replace(guarantee, void=Crossed())
 
 
-def provable(algorithm: "Algorithm") -> tuple[Condition, ...] | None:
-    """What a claim about the corruption supposes; None where nothing is guaranteed."""
-    guarantee, _ = trusted(algorithm)
-    return guarantee.conditions if guarantee.void is None else None
-
-
 def claim(bounds: ValidBounds, guarantee: Guarantee) -> Bounds | None:
     """Bounds of f at the candidates, where they are guaranteed."""
     return bounds.cut if looked_at(guarantee, bounds).void is None else None
-
-
-def certified(
-    algorithm: "Algorithm",
-    *,
-    threat: str | None = None,
-    C: float | None = None,
-    rule: str = "lcb",
-    x: Any = None,
-    units: Units = MODEL_UNITS,
-    stated: Stated = NOTHING_STATED,
-) -> Recommendation:
-    """`Algorithm.recommend`: a candidate, with its interval and certificate, in these units.
-
-    What is stated of the readings concerns `lies` alone.
-    """
-    checks.choice("rule", rule, ("lcb", "paper"))
-    search = algorithm.search
-    guarantee, bounds = trusted(algorithm, threat, C)
-    if x is not None:
-        rule, i = "given", search.candidates.at(x)
-    elif rule == "paper":
-        i = index_of(algorithm, best_when_chosen(algorithm, guarantee))
-    else:  # the choice may use every reading, the interval not yet
-        i = best_now(bounds)
-    is_silent = algorithm.options.beta is not None or algorithm.journal.selection is not None
-    levels = () if is_silent else algorithm.policy.levels(i, guarantee.threat)
-    gap = units.scale * search.gap(algorithm.assumptions)
-    lies = None
-    if algorithm.readings:
-        lies = ByLies(left_out(algorithm, stated=stated), search.candidates.coordinates, i, units)
-    best = recommendation(
-        search.candidates, bounds, guarantee, i, rule, levels, gap, units, search.n_compared, lies
-    )
-    if algorithm.policy.counts_lies and lies is not None:
-        best = tightened(best, bounds, lies, units)
-    if not algorithm.readings:
-        return best
-    mean, sd = believed(bounds, i, algorithm.assumptions)
-    return replace(best, estimate=units.from_model(mean), estimate_sd=units.scale * sd)
 
 
 def believed(bounds: ValidBounds, i: int, assumed: Assumptions) -> tuple[float, float]:
@@ -321,8 +286,8 @@ def left_out(
 
     Args:
         algorithm: With a reading.
-        shares: With what probabilities the honest noises may exceed their energy, and one its level; as
-            the algorithm sets them aside if None.
+        shares: The probabilities with which the honest noises may exceed their energy, and one its
+            level; if None, those that the algorithm sets aside.
         stated: What is known besides. A reading that is false for certain is held apart.
     """
     journal, assumed = algorithm.journal, algorithm.assumptions
@@ -385,7 +350,7 @@ def recommendation(
 
 
 def tightened(best: Recommendation, bounds: ValidBounds, lies: ByLies, units: Units) -> Recommendation:
-    """The same by what leaving out readings says, too, on one event with the bounds."""
+    """The recommendation, tightened by what leaving readings out says; on one event with the bounds."""
     if best.lower is None or best.upper is None or best.n_lies is None:
         return best
     found, more = lies.interval(best.n_lies), lies.better(best.n_lies)
@@ -401,15 +366,11 @@ def tightened(best: Recommendation, bounds: ValidBounds, lies: ByLies, units: Un
     return replace(best, lower=lower, upper=upper, regret_bound=certificate)
 
 
-def index_of(algorithm: "Algorithm", reading: Reading) -> int:
-    """The candidate that was read."""
-    index = algorithm.search.index_of(reading.u)
-    assert index is not None
-    return index
-
-
 def best_now(bounds: ValidBounds) -> int:
-    """The candidate with the largest lower bound, of readings too that the bounds wait for (ours)."""
+    """The candidate with the largest lower bound (ours).
+
+    It counts readings that the certified bounds cannot use yet.
+    """
     now = [instance.mu - instance.width for instance in bounds.instances if instance.is_behind]
     return int(np.argmax(np.max([bounds.lower, *now], axis=0)))
 

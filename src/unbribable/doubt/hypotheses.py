@@ -2,8 +2,9 @@
 
 A hypothesis is a pair of theta and z. theta says what f is like: a Gaussian process with a Matern 5/2
 kernel, one lengthscale per coordinate, a scale, a constant mean, and the standard deviation of honest
-noise. z_i says whether reading i is a lie. Of an honest reading y_i = f(x_i) + noise; a lie may be
-anything, by a Cauchy density. Lies are rare, and come together in time:
+noise. z_i says whether reading i is a lie. Of an honest reading y_i = f(x_i) + noise, and what it shares
+with others where they share something (`shared`); a lie may be anything, by a Cauchy density. Lies are
+rare, and come together in time:
 
     p(z) ~ Beta-binomial(sum z; A, B) * exp(J * sum_i z_i z_{i-1}) / (its mean over as many lies)
 
@@ -12,6 +13,7 @@ likely, and where they differ it is in doubt: no reading is judged by one model 
 another. Nothing proven rests on any of this.
 """
 
+import copy
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,6 +77,7 @@ class Data:
         known: What need not be guessed.
         sem: The standard deviation of the noise of each, in the unit of the readings, (n,): NaN where it
             is not known for this one alone. None: of no one.
+        shared: Features of what readings share besides f, (n, m), see `shared`; None if there are none.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Data:
         doubt: Floats,
         known: Known,
         sem: Floats | None = None,
+        shared: Floats | None = None,
     ) -> None:
         self.n, self.d = U.shape
         self.U, self.known = U, known
@@ -102,6 +106,8 @@ class Data:
         self.log_share = log_share(self.n)
         rows, columns = np.tril_indices(self.n)
         self.lower = rows * (self.n + 1) + columns  # places in a bordered matrix, (n + 1, n + 1)
+        self.shared = shared
+        self.together = None if shared is None else (shared @ shared.T)[rows, columns]
         self.gram: Floats | None = None
         if known.kernel is None:
             self.gaps: Floats = ((U[rows] - U[columns]) ** 2).T.copy()
@@ -229,6 +235,8 @@ class Hypotheses:
             values *= scale2[:, None]
         else:
             values = scale2[:, None] * data.gram
+        if data.together is not None:
+            values += data.together
         matrix[:, data.lower] = values
         matrix = matrix.reshape(-1, n + 1, n + 1)
         places = np.arange(n)
@@ -362,7 +370,12 @@ class Hypotheses:
         return self.data.y - error, var
 
     def further(
-        self, U: Floats, y: Floats, doubt: Floats, sem: Floats | None = None
+        self,
+        U: Floats,
+        y: Floats,
+        doubt: Floats,
+        sem: Floats | None = None,
+        shared: Floats | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """Of further readings, each compared with these alone: as if the others were not there.
 
@@ -371,13 +384,14 @@ class Hypotheses:
             y: The readings, in the unit of the readings, (k,).
             doubt: As of `Data`, (k,).
             sem: Likewise.
+            shared: Likewise, (k, m).
 
         Returns:
             The probability of a lie, what is expected, and the variance of it around that, (P, k) each.
         """
         data = self.data
         y = np.clip((y - data.origin) / data.unit, -FARTHEST, FARTHEST)
-        mean, var = Belief(data, self).each(U)
+        mean, var = Belief(data, self).each(U, shared)
         noises = np.repeat(self.parts()[2][:, None], len(y), axis=1)
         if sem is not None:
             noises = np.where(np.isnan(sem), noises, (sem / data.unit) ** 2)
@@ -390,6 +404,8 @@ class Hypotheses:
     def elsewhere(self, places: Ints) -> tuple[Floats, Floats]:
         """Mean and variance of f at a point by all readings but its own, these ones: (P, 1) each."""
         self._solve()
+        if self.data.shared is not None:
+            return Belief(self.data, self).without(places).each(self.data.U[places[:1]])
         _, scale2, noise2, mean = self.parts()
         read = (1.0 - self.z) * (self.data.y - mean[:, None])
         dual = np.einsum("pij,pj->pi", self._inverse, read)[:, places]
@@ -410,8 +426,20 @@ class Hypotheses:
         dual = np.einsum("pij,pj->pi", self._inverse, read)
         noise = self.data.noises(noise2) + _JITTER * scale2[:, None] + BIG * self.z
         values = read - noise * dual
+        if self.data.shared is not None:
+            values = values - dual @ self.data.shared @ self.data.shared.T
         norm2 = scale2 * (dual * values).sum(axis=1)
         return np.sqrt(np.maximum(norm2, 0.0)), np.abs(values).max(axis=1)
+
+    def weights(self) -> tuple[Floats, Floats]:
+        """Mean, (P, m), and covariance, (P, m, m), of the weights of what readings share besides f."""
+        shared = self.data.shared
+        assert shared is not None
+        self._solve()
+        read = (1.0 - self.z) * (self.data.y - self.parts()[3][:, None])
+        mean: Floats = np.einsum("pij,pj->pi", self._inverse, read) @ shared
+        covariance: Floats = np.eye(shared.shape[1]) - shared.T @ self._inverse @ shared
+        return mean, covariance
 
     def typical(self) -> tuple[float, float, float]:
         """Scale, noise and mean, the median of each."""
@@ -531,16 +559,35 @@ class Belief:
         values *= self._scale2[:, None, None]
         return values
 
-    def each(self, X: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance of f at X, (k, d), in each hypothesis: (P, k) each, in robust units."""
+    def without(self, places: Ints) -> "Belief":
+        """The same but for these of the readings."""
+        other = copy.copy(self)
+        kept = np.setdiff1d(np.arange(len(self._U)), places)
+        corner = np.linalg.inv(self._inverse[:, places[:, None], places])
+        side = self._inverse[:, kept[:, None], places]
+        pulled = np.einsum("pij,pjk->pik", side, corner)
+        other._U = self._U[kept]
+        other._inverse = self._inverse[:, kept[:, None], kept] - np.einsum("pik,pjk->pij", pulled, side)
+        other._dual = self._dual[:, kept] - np.einsum("pik,pk->pi", pulled, self._dual[:, places])
+        return other
+
+    def each(self, X: Floats, shared: Floats | None = None) -> tuple[Floats, Floats]:
+        """Mean and variance of f at X, (k, d), in each hypothesis: (P, k) each, in robust units.
+
+        Of what is read there without noise, where `shared` has the features of readings at X, (k, m).
+        """
         size = max(1, _CHUNK // (len(self._scale2) * len(self._U)))
         if len(X) > size:
-            parts = [self.each(X[start : start + size]) for start in range(0, len(X), size)]
+            cuts = [slice(start, start + size) for start in range(0, len(X), size)]
+            parts = [self.each(X[cut], None if shared is None else shared[cut]) for cut in cuts]
             means, vars_ = zip(*parts, strict=True)
             return np.concatenate(means, axis=1), np.concatenate(vars_, axis=1)
         values = self._covariances(X)
-        mean = np.einsum("pkn,pn->pk", values, self._dual) + self._mean[:, None]
         prior = self._scale2[:, None] * (1.0 if self._kernel is None else self._kernel.diag(X))
+        if shared is not None and self._data.shared is not None:
+            values += shared @ self._data.shared.T
+            prior = prior + (shared * shared).sum(axis=1)
+        mean = np.einsum("pkn,pn->pk", values, self._dual) + self._mean[:, None]
         var = prior - np.einsum("pkn,pkn->pk", values @ self._inverse, values)
         return mean, np.maximum(var, 0.0)
 

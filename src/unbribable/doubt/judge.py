@@ -6,6 +6,7 @@ import numpy as np
 
 from unbribable.doubt.equal import equal_doubt
 from unbribable.doubt.hypotheses import Belief, Data, Hypotheses, Known, mixed
+from unbribable.doubt.shared import features, of_blocks
 from unbribable.model.checks import Bools, Floats, Ints
 
 FLAGGED = 0.5
@@ -67,6 +68,10 @@ class _Look:
     """Where they stand among all; None: they are all."""
     sem: Floats | None = None
     """What is known of the noise of each."""
+    blocks: Ints | None = None
+    """The block of each reading; None if there are no blocks."""
+    shared: Floats | None = None
+    """Of all readings, the features of what they share besides f; None if there are none."""
 
     @property
     def others(self) -> Ints:
@@ -97,20 +102,29 @@ class Judge:
     Args:
         known: What the user said of f and the noise.
         n_first: Readings from which there is a judgement; those of a table are judged together.
+        has_drift: Whether the instrument may drift.
 
     Attributes:
         n_first: The same, at least 1.
     """
 
-    def __init__(self, known: Known, n_first: int) -> None:
+    def __init__(self, known: Known, n_first: int, *, has_drift: bool = False) -> None:
         self._known = known
+        self._has_drift = has_drift
         self.n_first = max(1, n_first)
         self._n = 0  # readings that the chains have followed
         self._chains: Hypotheses | None = None
         self._heard: Ints | None = None  # those that they are about, if not all
         self._state: _Look | None = None
 
-    def learn(self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None = None) -> None:
+    def learn(
+        self,
+        U: Floats,
+        y: Floats,
+        rounds: Ints,
+        sem: Floats | None = None,
+        blocks: Ints | None = None,
+    ) -> None:
         """Judge these readings: the ones told before, and further ones after them.
 
         Args:
@@ -119,14 +133,16 @@ class Judge:
             rounds: The round of each, (n,).
             sem: The standard deviation of the noise of each, (n,): NaN where it is like that of the
                 others. None: for all.
+            blocks: The block of each, numbered by its first reading, (n,); None if there are no blocks.
         """
         if self._state is not None and len(self._state.y) == len(y):
             return
         stop = last_stop(len(y), self.n_first)
         start = stop if stop > N_EACH else self.n_first  # beyond, states before do not matter
         for n in range(max(start, self._n + 1), stop + 1):
-            self._follow(U[:n], y[:n], rounds[:n], None if sem is None else sem[:n])
-        self._look(U, y, rounds, sem)
+            own = None if sem is None else sem[:n]
+            self._follow(U[:n], y[:n], rounds[:n], own, None if blocks is None else blocks[:n])
+        self._look(U, y, rounds, sem, blocks)
 
     # --- what is thought ---------------------------------------------------------------------------
 
@@ -138,7 +154,10 @@ class Judge:
         chance: Floats = chains.chance.mean(axis=0)
         if now.compared is not None:
             sem = None if now.sem is None else now.sem[others]
-            chances, means, vars_ = chains.further(now.U[others], now.y[others], now.doubt[others], sem)
+            shared = None if now.shared is None else now.shared[others]
+            chances, means, vars_ = chains.further(
+                now.U[others], now.y[others], now.doubt[others], sem, shared
+            )
             mean_, sd_ = mixed(means, vars_)
             order = np.argsort(np.concatenate([now.compared, others]), kind="stable")
             chance = np.concatenate([chance, chances.mean(axis=0)])[order]
@@ -167,6 +186,23 @@ class Judge:
             mean, sd = Belief(data, chains).at(now.U[places[:1]])
         return data.origin + data.unit * float(mean[0]), data.unit * float(sd[0])
 
+    def offsets(self) -> tuple[Floats, Floats]:
+        """By how much each reading is off because of its block and the drift, and the sd of that.
+
+        (n,) each, in the unit of the readings; zeros where there are neither.
+        """
+        now = self._now
+        if now.shared is None:
+            return np.zeros(len(now.y)), np.zeros(len(now.y))
+        return self._off(now.shared)
+
+    def of_blocks(self) -> tuple[Floats, Floats]:
+        """The offset of each block, by its number, and its sd, (m,) each, likewise."""
+        blocks = self._now.blocks
+        if blocks is None or not blocks.any():
+            return np.zeros(1), np.zeros(1)
+        return self._off(of_blocks(blocks))
+
     @property
     def n_followed(self) -> int:
         """Readings that the chains have followed: all, or those up to the last time they began anew."""
@@ -194,14 +230,25 @@ class Judge:
             raise RuntimeError("a judgement needs a reading, there is none yet; tell one")
         return self._state
 
+    def _off(self, features: Floats) -> tuple[Floats, Floats]:
+        """What the first of the features, (k, m), add to a reading, and the sd of that: (k,) each."""
+        m, unit = features.shape[1], self._now.data.unit
+        weights, covariance = self._now.chains.weights()
+        var = ((features @ covariance[:, :m, :m]) * features).sum(axis=2)
+        mean, sd = mixed(weights[:, :m] @ features.T, np.maximum(var, 0.0))
+        return unit * mean, unit * sd
+
     # --- how it comes about ------------------------------------------------------------------------
 
-    def _follow(self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None) -> None:
+    def _follow(
+        self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None, blocks: Ints | None
+    ) -> None:
         """Let the chains come to the state that they have after the last of these readings."""
         n = len(y)
         rng = np.random.default_rng([_KEY, n])
         heard = evenly(n, N_HEARD) if n > N_HEARD else None
-        data = self._data(U, y, rounds, equal_doubt(U, y), sem, heard)
+        shared = features(blocks, rounds, has_drift=self._has_drift)
+        data = self._data(U, y, rounds, equal_doubt(U, y), sem, shared, heard)
         if self._chains is None or n > N_EACH or n == self.n_first:
             chains = Hypotheses.drawn(data, rng)
             for k in range(N_START):
@@ -214,25 +261,26 @@ class Judge:
                 chains.sweep(rng)
         self._chains, self._heard, self._n = chains, heard, n  # last: an interrupt leaves all as it was
 
-    def _look(self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None) -> None:
+    def _look(self, U: Floats, y: Floats, rounds: Ints, sem: Floats | None, blocks: Ints | None) -> None:
         """Have every reading judged by what the chains say now."""
         chains, n, doubt, compared = self._chains, len(y), equal_doubt(U, y), None
         assert chains is not None
         data = chains.data
+        shared = features(blocks, rounds, has_drift=self._has_drift)
         if data.n < n:
             heard = self._heard
             if n > N_COMPARED:
                 heard = np.arange(data.n) if heard is None else heard
                 compared = np.union1d(evenly(n, N_COMPARED - len(heard)), heard)
                 heard = np.searchsorted(compared, heard)
-            data = self._data(U, y, rounds, doubt, sem, compared)
+            data = self._data(U, y, rounds, doubt, sem, shared, compared)
             if n > N_WHOLE:
                 chains = chains.thinned(len(chains.theta) // 4)
             chains = chains.continued(data, heard)
             rng = np.random.default_rng([_KEY, n, 1])
             for _ in range(2):
                 chains.judge(rng)
-        self._state = _Look(U, y, doubt, data, chains, compared, sem)
+        self._state = _Look(U, y, doubt, data, chains, compared, sem, blocks, shared)
 
     def _data(
         self,
@@ -241,12 +289,14 @@ class Judge:
         rounds: Ints,
         doubt: Floats,
         sem: Floats | None,
+        shared: Floats | None,
         kept: Ints | None,
     ) -> Data:
         if kept is not None:
             U, y, rounds, doubt = U[kept], y[kept], rounds[kept], doubt[kept]
             sem = None if sem is None else sem[kept]
-        return Data(U, y, rounds, doubt, self._known, sem)
+            shared = None if shared is None else shared[kept]
+        return Data(U, y, rounds, doubt, self._known, sem, shared)
 
 
 def last_stop(n: int, first: int) -> int:

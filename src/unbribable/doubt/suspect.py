@@ -116,8 +116,3 @@ def in_order(found: Iterable[Suspect]) -> list[Suspect]:
         return not suspect.is_certain, not suspect.is_flagged, first, -suspect.probability, -off
 
     return sorted(found, key=rank)
-
-
-def equal_to(rounds: tuple[int, ...]) -> list[Reason]:
-    """That a reading is equal to those of these rounds; nothing where there are none."""
-    return [Reason(Kind.EQUAL, rounds)] if rounds else []

@@ -1,8 +1,6 @@
 """What is believed at some points, and how numbers change with that."""
 
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass
 
 from unbribable.model.checks import Floats
 
@@ -15,16 +13,12 @@ class BeliefAt:
     """Mean, (k,)."""
     var: Floats
     """Variance, (k,)."""
+    sigma: Floats
+    """Standard deviation, the root of var, (k,)."""
     noise_var: Floats
     """Share of var that is due to the fictitious noise, (k,)."""
     columns: Floats
     """Posterior covariance with the points read, (m, k)."""
-
-    sigma: Floats = field(init=False)
-    """Standard deviation, (k,)."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", np.sqrt(self.var))
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ class Covariance:
         return less
 
     def diagonal(self, u: Ints) -> Floats:
-        """R[j, u[j]] for every row j, (m,); nothing may wait."""
+        """R[j, u[j]] for every row j, (m,). No deferred update may be pending."""
         return np.concatenate([part[np.arange(len(part)), u[rows]] for rows, part in self._parts()])
 
     def columns(self, indices: Ints | slice | int) -> Floats:
@@ -100,7 +100,7 @@ class Covariance:
             self.blocks[j // N_ROWS][j % N_ROWS, : self.n] = row
 
     def set_columns(self, start: int, values: Floats) -> None:
-        """All columns from `start` on up to the last of `values`, (m, k); nothing may wait."""
+        """Set the columns from `start` on to `values`, (m, k). No deferred update may be pending."""
         for rows, part in self._parts():
             part[:, start : start + values.shape[1]] = values[rows]
 
@@ -130,13 +130,13 @@ class Covariance:
             self.flush()
 
     def flush(self) -> None:
-        """Subtract what waits, in place."""
+        """Carry out the deferred updates, in place."""
         if self._k:
             self._subtract(self._columns[: self.m, : self._k], self._steps[: self._k])
             self._k = 0
 
     def drop_waiting(self) -> None:
-        """Forget what waits: all of R is going to be set."""
+        """Drop the deferred updates, because all of R is about to be set."""
         self._k = 0
 
     def _begin_anew(self, js: Sequence[int]) -> None:

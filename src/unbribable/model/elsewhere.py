@@ -49,7 +49,7 @@ class Elsewhere:
         var = diag - np.einsum("jx,jx->x", weights, cross)
         var = np.maximum(var, np.minimum(resolution(self._posterior.m), diag))
         noise_var = np.einsum("jx,jx->x", weights, columns)
-        return BeliefAt(self._ybar @ weights, var, noise_var, columns)
+        return BeliefAt(self._ybar @ weights, var, np.sqrt(var), noise_var, columns)
 
     def gradients(self, x: Floats, at: BeliefAt, slope: Slope) -> tuple[Floats, Floats, Floats]:
         """Derivatives in x of mu, of var and of what has this slope at one point x, each (d,).

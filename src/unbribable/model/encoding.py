@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any
@@ -21,14 +21,15 @@ class Encoding:
 
     Args:
         dimensions: Name -> Real, Whole or Choice, at least one, in the order of the coordinates.
+        names: The names in the order in which they are shown; that of the coordinates if None.
 
     Attributes:
-        names: The names, in order.
+        names: The names, as they are shown.
         dimensions: Name -> dimension.
         d: Number of coordinates, at least 1.
     """
 
-    def __init__(self, dimensions: Mapping[str, Dimension]) -> None:
+    def __init__(self, dimensions: Mapping[str, Dimension], names: Sequence[str] | None = None) -> None:
         if not isinstance(dimensions, Mapping):
             raise TypeError(f"dimensions must be a mapping, got dimensions={dimensions!r}")
         if not dimensions:
@@ -43,7 +44,9 @@ class Encoding:
                 raise TypeError(f"{name} must be a Real, Whole or Choice, got {name}={dimension!r}")
             self._parts.append((name, dimension, slice(end, end + dimension.width)))
             end += dimension.width
-        self.names: tuple[str, ...] = tuple(self.dimensions)
+        self.names: tuple[str, ...] = tuple(self.dimensions if names is None else names)
+        if len(self.names) != len(self.dimensions) or set(self.names) != self.dimensions.keys():
+            raise ValueError(f"names must be {list(self.dimensions)} in some order, got {names!r}")
         self.d: int = max(end, 1)
 
     @classmethod
@@ -103,7 +106,7 @@ class Encoding:
         for name, dimension, part in self._parts:
             place = float(dimension.places(points[:, part])[0]) if dimension.width else 0.0
             params[name] = dimension.value(place)
-        return params
+        return {name: params[name] for name in self.names}
 
     def snap(self, U: Floats) -> Floats:
         """The nearest points that stand for parameters: (n, d), also outside the cube -> (n, d)."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.special import gammaln, kve
 
 from unbribable.model import checks
@@ -133,6 +132,8 @@ class Stationary(Kernel):
         return replace(self, lengthscale=lengthscale)  # type: ignore[type-var]
 
     def __call__(self, X: Floats, other: Floats) -> Floats:
+        from scipy.spatial.distance import cdist  # late: a command that needs no kernel starts faster
+
         X, other = _divide(X, self.lengthscale), _divide(other, self.lengthscale)
         n_rows = max(1, _IN_CACHE // max(1, len(other)))
         if len(X) <= n_rows:

@@ -10,7 +10,7 @@ from unbribable.model.checks import Floats, Ints
 from unbribable.model.covariance import Covariance
 from unbribable.model.kernels import Kernel
 from unbribable.model.solve import System, resolution
-from unbribable.model.tally import Reading, Tally
+from unbribable.model.tally import Heard, Tally
 
 DRIFT_TOLERANCE = 1e-6
 """Relative error of the variance above which the posterior is rebuilt."""
@@ -158,7 +158,7 @@ class Posterior:
         it is not given. O(m n)."""
         lam = self.lam if lam is None else lam
         is_rebuilt = i not in self.tally.row and self._add_row(i, prior)
-        row = self.tally.row[i]
+        row, noise_var = self.tally.row[i], self.noise_var
         r, column = self._R.row(row), self._R.columns(i)  # not r[u], which lets errors grow
         v = float(r[i])
         s = v + lam
@@ -167,7 +167,7 @@ class Posterior:
         self.var -= step * r  # [BKS20, Eq. 5]
         self.var[i] = v * lam / s  # the same without cancellation, where it is worst
         if self._tracks_noise_var:
-            noise_var, pull = self.noise_var, self.prec * column
+            pull = self.tally.prec * column
             change = (float(pull @ column) + lam) * step
             change -= 2.0 * self._R.times(pull)
             change *= step
@@ -181,16 +181,12 @@ class Posterior:
         is_rebuilt |= self._mend_if_drifted()
         return Update(step, is_rebuilt)
 
-    def observe_all(self, readings: Sequence[Reading]) -> None:
+    def observe_all(self, readings: Sequence[Heard]) -> None:
         """Take in readings at once, before any other: O(m^2 n). Equal up to rounding."""
         self.tally.add_all(readings)
         self._R.add_rows(np.zeros((self.m, len(self.X))))
         self.rebuild()
         self.n_rebuilds, self._checked_at = 0, (self.m, self.tally.n_readings)
-
-    def at(self, X: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance at arbitrary points, by the m x m system [BKS20, Eqs. 5, 9]."""
-        return self.system().at(X, self.ybar) if self.m else (np.zeros(len(X)), self.kernel.diag(X))
 
     def covariance_of_read(self) -> Floats:
         """Posterior covariance of the points read with each other, R[:, u]: (m, m)."""
@@ -297,12 +293,12 @@ class Posterior:
         By R, which multiplies its error by prec: that of the variance, relatively, then grows like
         prec^2. So by the m x m system where prec is large.
         """
-        u, n = self.u, self._R.n
+        u, n = self.tally.u, self._R.n
         if self._needs_system(PREC_MAX if len(X) == n else PREC_MAX_NEW):
             return self.system().covariance(X[points], X)
         rows = self.kernel(X[points], X) if prior is None else prior.copy()
-        if self.m:
-            pull = rows[:, u] * self.prec
+        if self.tally.m:
+            pull = rows[:, u] * self.tally.prec
             rows[:, :n] -= self._R.times(pull)
             if len(X) > n:
                 rows[:, n:] -= pull @ rows[: len(X) - n, u].T
@@ -310,12 +306,13 @@ class Posterior:
 
     def _needs_system(self, prec_max: float) -> bool:
         """Whether R is not precise enough to compute more of it."""
-        return self._is_careful and self.m > 0 and bool(self.prec[self.prec.argmax()] > prec_max)
+        prec = self.tally.prec
+        return self._is_careful and len(prec) > 0 and bool(prec[prec.argmax()] > prec_max)
 
     def _add_row(self, i: int, prior: Floats | None) -> bool:
         """Append R's row for candidate i; True if that showed drift and R was rebuilt."""
         row = self.rows_of([i], self.X, None if prior is None else prior[None])[0]
-        u = self.u
+        u = self.tally.u
         # R is symmetric on the points read, so the new row against the old column tells at once.
         scale = np.sqrt(self.var[u] * self.var[i])
         column = self._R.columns(i)
@@ -346,12 +343,13 @@ class Posterior:
         return is_off or bool((np.abs(found_var / self.var[there] - 1.0) > DRIFT_TOLERANCE).any())
 
     def _mend_if_drifted(self) -> bool:
-        is_due = self.m >= 2 * self._checked_at[0]
+        m = self.tally.m
+        is_due = m >= 2 * self._checked_at[0]
         is_due |= self.tally.n_readings >= self._checked_at[1] + CHECK_EVERY
         is_negative = self.var[self.var.argmin()] < 0.0
         if not (is_due or is_negative):
             return False
-        self._checked_at = (self.m, self.tally.n_readings)
+        self._checked_at = (m, self.tally.n_readings)
         if is_negative or self._is_off():
             self.rebuild()
             return True

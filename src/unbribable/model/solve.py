@@ -92,12 +92,6 @@ class System:
                 f"raise lam (now {lam:g})"
             ) from error
 
-    def at(self, X: Floats, ybar: Floats) -> tuple[Floats, Floats]:
-        """Mean and variance at points X, with these readings, (m,)."""
-        cross = self._kernel(self._points, X)
-        solved = self.factor.solve(cross)
-        return ybar @ solved, self._kernel.diag(X) - np.einsum("jx,jx->x", cross, solved)
-
     def covariance(self, X: Floats, other: Floats) -> Floats:
         """Posterior covariance of points X, (k, d), with others, (n, d): (k, n)."""
         values = self._kernel(X, other)

@@ -7,8 +7,8 @@ import numpy as np
 
 from unbribable.model.checks import Floats, Ints
 
-Reading = tuple[int, float, float]
-"""Candidate, value, fictitious noise."""
+Heard = tuple[int, float, float]
+"""A reading as a posterior learns it: candidate, value, fictitious noise."""
 
 Rows = TypeVar("Rows", Floats, Ints)
 
@@ -28,11 +28,14 @@ class Tally:
         row: Which point read, of 0..m-1, a candidate is.
         u: Indices of the points read: (m,), a view.
         prec: Precision gathered at each point read, the sum of 1 / lam: (m,), a view.
+        n_items: Number of items.
+        item_counts: How many readings each item stands for: (n_items,), a view.
+        items: Which point read each item is of, and its fictitious noise: (n_items,) each, views.
     """
 
-    def __init__(self, lam: float, readings: Iterable[Reading] = ()) -> None:
+    def __init__(self, lam: float, readings: Iterable[Heard] = ()) -> None:
         self.lam = lam
-        self.m = self.n_readings = 0
+        self.m = self.n_readings = self.n_items = 0
         self.row: dict[int, int] = {}
         self._lams: set[float] = set()
         self._u: Ints = np.zeros(8, dtype=np.intp)
@@ -44,6 +47,8 @@ class Tally:
         self._item_count: Floats = np.zeros(8)
         self._item_lam: Floats = np.ones(8)
         self._item_row: Ints = np.zeros(8, dtype=np.intp)
+        self.item_counts: Floats = self._item_count[:0]
+        self.items: tuple[Ints, Floats] = self._item_row[:0], self._item_lam[:0]
         self.add_all(readings)
 
     @property
@@ -57,17 +62,6 @@ class Tally:
         """The smallest fictitious noise among the readings (the default one if there is none)."""
         return min(self._lams, default=self.lam)
 
-    @property
-    def item_counts(self) -> Floats:
-        """How many readings each item stands for: (n_items,), a view."""
-        return self._item_count[: len(self._item)]
-
-    @property
-    def items(self) -> tuple[Ints, Floats]:
-        """Which point read each item is of, and its fictitious noise: (n_items,) each, views."""
-        n = len(self._item)
-        return self._item_row[:n], self._item_lam[:n]
-
     def signed_weights(self, columns: Floats) -> Floats:
         """lam * weight of a reading of each item, (n_items, k), given columns of R, (m, k)."""
         if len(self._lams) > 1:
@@ -80,16 +74,16 @@ class Tally:
         """lam * |weight| of a reading of each item, (n_items, k), given columns of R, (m, k)."""
         sizes: Floats = np.abs(columns, out, order="F")  # those of one point side by side
         if len(self._lams) > 1:
-            n = len(self._item)
-            sizes = sizes[self._item_row[:n]] * (self.lam / self._item_lam[:n, None])
+            rows, lams = self.items
+            sizes = sizes[rows] * (self.lam / lams[:, None])
         elif self.lam_min != self.lam:
             sizes *= self.lam / self.lam_min
         return sizes
 
     def push(self, lies: Floats) -> Floats:
         """How far lies, (n_items,) in all for each item, move the mean per unit of R: (m,)."""
-        n = len(self._item)
-        moved = np.bincount(self._item_row[:n], lies / self._item_lam[:n], self.m)
+        rows, lams = self.items
+        moved = np.bincount(rows, lies / lams, self.m)
         return moved.astype(np.float64, copy=False)
 
     def add_point(self, i: int) -> None:
@@ -108,15 +102,18 @@ class Tally:
         item = self._item.get((row, lam))
         if item is None:
             self._lams.add(lam)
-            item = self._item[row, lam] = len(self._item)
+            item = self._item[row, lam] = self.n_items
             if item == len(self._item_count):
                 self._item_count, self._item_lam = grown(self._item_count), grown(self._item_lam)
                 self._item_row = grown(self._item_row)
             self._item_lam[item] = lam
             self._item_row[item] = row
+            self.n_items = n = item + 1
+            self.item_counts = self._item_count[:n]
+            self.items = self._item_row[:n], self._item_lam[:n]
         self._item_count[item] += 1.0
 
-    def add_all(self, readings: Iterable[Reading]) -> None:
+    def add_all(self, readings: Iterable[Heard]) -> None:
         """Readings (candidate, y, noise), of points read before or not."""
         for i, y, lam in readings:
             if i not in self.row:
@@ -124,9 +121,11 @@ class Tally:
             self.add(self.row[i], y, lam)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """A copy's or a pickle's u and prec are views of its own buffers."""
+        """The views of a copy or a pickle are of its own buffers."""
         vars(self).update(state)
-        self.u, self.prec = self._u[: self.m], self._prec[: self.m]
+        m, n = self.m, self.n_items
+        self.u, self.prec = self._u[:m], self._prec[:m]
+        self.item_counts, self.items = self._item_count[:n], (self._item_row[:n], self._item_lam[:n])
 
 
 def grown(rows: Rows) -> Rows:

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from pathlib import Path
 
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.say.counting import ROUNDS, Counting
@@ -39,6 +40,10 @@ class Source(ABC):
         """What to use, and what it would cost a briber; None before the first reading."""
         best = result.recommendation
         return best, None if best is None else result.price()
+
+    def left_to_gain(self, name: str, result: Result) -> LeftToGain:
+        """By how much another point may be better than the one to use."""
+        return result.left_to_gain
 
 
 class StudyFile(Source):

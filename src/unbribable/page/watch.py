@@ -20,6 +20,7 @@ from unbribable.say.counting import Counting
 from unbribable.say.figures.belief import Axis, Section, belief
 from unbribable.say.figures.run import Run
 from unbribable.say.figures.worst_case import worst_case
+from unbribable.say.left_to_gain import lines
 from unbribable.say.reasons import evidence
 from unbribable.say.recommendation import is_needed_said, needs
 from unbribable.say.worst_case import WHAT, holds, short_of
@@ -177,7 +178,8 @@ def answered(source: Source, name: str, result: Result) -> dict[str, Any]:
             "guarantee": best.guarantee,
             "needs": needs(best),
             "price": None if price is None else str(price),
-            "assumptions": result.assumptions,
+            "assumptions": str(result.assumptions),
+            "left_to_gain": lines(source.left_to_gain(name, result)),
         },
         "naive": {
             "t": naive.t,

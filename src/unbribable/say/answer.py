@@ -114,7 +114,7 @@ def rounds(
     """
     said = [f"{counting.name}s: {n_rounds}, failed: {n_failed}"]
     if stopped is not None:
-        said.append(f"ended before its last {counting.name} by {stopped}")
+        said.append(f"stopped: {stopped}")
     return [*said, "why: print(result.guarantee)"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.conditions import FitIsRight
 from unbribable.model.kernels import Kernel, Stationary
+from unbribable.say.conditions import taken_off
 from unbribable.theory.assumptions import Assumptions
 
 CONDITIONAL = (
@@ -64,6 +65,8 @@ def rests_on(basis: Basis | None, names: Sequence[str] = (), *, has_origin: bool
             f"Here f and the readings are counted from {units.center:.6g} in units of {units.scale:.6g}"
             f"{'' if math.isinf(units.limit) else cut}."
         )
+    if basis.corrected is not None:
+        parts.append(taken_off(basis.corrected))
     if fit is not None and has_origin:
         parts.append(origin(fit))
     return " ".join(parts)

@@ -6,6 +6,7 @@ from unbribable.decision.proven.conditions import (
     Blind,
     Chosen,
     Condition,
+    Corrected,
     FitIsRight,
     InOrder,
     InRange,
@@ -76,5 +77,30 @@ def _clause(condition: Condition) -> str:
         case OwnNoise(n):
             which = "1 reading" if n == 1 else f"{n} readings"
             return f"the noise of {which} is the sem told with {'it' if n == 1 else 'each'}"
+        case Corrected(within=within):
+            what, are = _taken_off(condition), "are" if condition.n_blocks else "is"
+            return f"{what} {are} right to three standard deviations ({within:.2g} at most)"
         case Open():
             return ""
+
+
+def is_corrected(conditions: Sequence[Condition]) -> bool:
+    """Whether something was taken off the readings, so that f is what an average one is of."""
+    return any(isinstance(each, Corrected) for each in conditions)
+
+
+def taken_off(condition: Corrected) -> str:
+    """That something was taken off the readings, and what f is then: sentences."""
+    what, were = _taken_off(condition), "were" if condition.n_blocks else "was"
+    return (
+        f"{what[0].upper()}{what[1:]} {were} estimated, by a heuristic, and taken off the readings: "
+        "f is what an average reading is of. The guarantee holds only if that is right to three "
+        f"standard deviations in every reading, {condition.within:.2g} at most; the noise that is "
+        "assumed has room for as much."
+    )
+
+
+def _taken_off(condition: Corrected) -> str:
+    """What was taken off the readings."""
+    offsets = f"the offsets of {condition.n_blocks} blocks" if condition.n_blocks else ""
+    return " and ".join(filter(None, [offsets, "the drift" if condition.has_drift else ""]))

@@ -2,10 +2,17 @@
 
 from typing import Any
 
-from unbribable.decision.proven.conditions import Condition, FitIsRight, InRange, NoReading, OwnNoise
+from unbribable.decision.proven.conditions import (
+    Condition,
+    Corrected,
+    FitIsRight,
+    InRange,
+    NoReading,
+    OwnNoise,
+)
 from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.recommend import Recommendation
-from unbribable.say.conditions import supposition
+from unbribable.say.conditions import is_corrected, supposition
 from unbribable.say.counting import ROUNDS, Counting
 from unbribable.say.guarantee import reason, supposed, whole, why_void
 from unbribable.say.remarks import caution, in_short
@@ -32,7 +39,8 @@ def lines(
         which = f"{n} that look{'s' * (best.n_honest == 1)} honest"
         which = "all readings" if best.n_honest is None else which
         expected = plus_minus(best.estimate, best.estimate_sd)
-        said = f"expected value: {expected} (an estimate from {which}"
+        less = ", less their offsets" if is_corrected(best.promise.conditions) else ""
+        said = f"expected value: {expected} (an estimate from {which}{less}"
         more = f"{said}; {outvoted(best)})"
         is_said = outvoted(best) and len(more) + 2 <= WIDTH  # a short fact, where there is room
         found += wrapped(more if is_said else f"{said})", 2, 1)
@@ -80,7 +88,7 @@ def worst(best: Recommendation) -> str:
 
 def premise(best: Recommendation) -> str:
     """What it supposes whatever the number of lies: nothing of missing readings."""
-    kinds = (FitIsRight, InRange, OwnNoise)
+    kinds = (FitIsRight, InRange, OwnNoise, Corrected)
     held: list[Condition] = [each for each in best.promise.conditions if isinstance(each, kinds)]
     return supposition(held)
 

@@ -1,5 +1,7 @@
 """A value's own words, where nobody says how a door counts: rounds from 1, and no names."""
 
+from unbribable.decision.left_to_gain import LeftToGain
+from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.conditions import (
     Consistent,
     Detected,
@@ -14,8 +16,9 @@ from unbribable.decision.proven.lying import Proof
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Level, Recommendation
 from unbribable.model.spoken import Spoken
-from unbribable.say.assumptions import assumed
+from unbribable.say.assumptions import assumed, rests_on
 from unbribable.say.guarantee import bounds, level, regret, whole
+from unbribable.say.left_to_gain import lines as left
 from unbribable.say.notes import note
 from unbribable.say.price import price
 from unbribable.say.proof import total
@@ -38,6 +41,10 @@ def words(value: Spoken) -> str:
             return price(value)
         case Proof():
             return total(value)
+        case Basis():
+            return rests_on(value, value.names)
+        case LeftToGain():
+            return "\n".join(left(value))
         case Assumptions():
             return assumed(value)
         case Refuted() | Pruned() | TakenOut() | Detected() | Consistent() | PastHorizon():

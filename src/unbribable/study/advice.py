@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from unbribable.decision.asking.ahead import is_among
+from unbribable.decision.left_to_gain import LeftToGain, NotYet
 from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.conditions import (
     Condition,
+    Corrected,
     Crossed,
     Exceeded,
     FitIsRight,
@@ -23,7 +25,7 @@ from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
 from unbribable.decision.proven.price import Price
 from unbribable.decision.proven.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, certified, left_out
+from unbribable.decision.recommend import Recommendation, left_out
 from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
 from unbribable.doubt.suspect import Suspect, in_order
 from unbribable.model.checks import Floats
@@ -34,6 +36,12 @@ from unbribable.study.suspects import NOTICED, impossible, suspects
 LONE = 0.25
 """A point stands alone if the readings elsewhere leave its value open, with a standard deviation of
 more than this share of their range."""
+
+N_SD = 2.0
+"""Standard deviations by which f may exceed its mean, where it is asked what is left to gain."""
+
+N_AFTER = 5
+"""Readings after the initial design, before which nothing is said to be left to gain."""
 
 CLEARLY = 0.25
 """A value is clearly worse than another one from this share of the range of honest readings on."""
@@ -51,12 +59,12 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
     if current is None:
         return None
     algorithm, units, x = current.algorithm(), current.model().units, None
-    is_heuristic = among is not None or engine.plan.explore is not None
+    is_heuristic = _is_heuristic(engine, among)
     if is_heuristic:
         x = current.incumbent(among)
         if x is None:
             return None
-    best = certified(algorithm, units=units, x=x, stated=current.stated())
+    best = algorithm.recommend(units=units, x=x, stated=current.stated())
     if engine.plan.lies is not None and algorithm.journal.selection is None:
         best = counted(best, current)
     best = within(best, engine)
@@ -73,6 +81,60 @@ def advise(engine: Engine, among: Sequence[Floats] | None = None) -> Recommendat
         levels=tuple(replace(level, conditions=promise.conditions) for level in best.levels),
         remarks=tuple(each for each in remarks if each is not None),
     )
+
+
+def _is_heuristic(engine: Engine, among: Sequence[Floats] | None) -> bool:
+    """Whether the point is that with the best value to expect, not the algorithm's."""
+    return among is not None or engine.plan.explore is not None
+
+
+def _point(engine: Engine, among: Sequence[Floats] | None) -> Floats | None:
+    """The point that `advise` names; None if there is no reading of those in `among`."""
+    if _is_heuristic(engine, among):
+        return engine.incumbent(among)
+    model, stated = engine.model(), engine.stated()
+    return engine.algorithm().recommend(units=model.units, stated=stated).x
+
+
+def left_to_gain(engine: Engine, among: Sequence[Floats] | None = None) -> LeftToGain:
+    """By how much a point may be better than the one that `advise` names, in both kinds."""
+    expected, not_yet = left_to_expect(engine, among)
+    return LeftToGain(expected, not_yet, left_to_prove(engine, among))
+
+
+def left_to_prove(engine: Engine, among: Sequence[Floats] | None = None) -> float | None:
+    """The certificate of the point that `advise` names; None where nothing is guaranteed."""
+    best = advise(engine, among)
+    return None if best is None else best.regret_bound
+
+
+def left_to_expect(
+    engine: Engine, among: Sequence[Floats] | None = None
+) -> tuple[float | None, NotYet | None]:
+    """The most that is thought to be left to gain, and why that says nothing yet (ours, heuristic).
+
+    The largest mean + 2 standard deviations of all hypotheses, at any point, less the mean at the point
+    that `advise` names. If that is small, the search is over, or a lie at that point hides the rest: so
+    it says nothing where the readings of the point look false, or nothing but they speak for it.
+    """
+    told = engine.told
+    n_read = len({reading.asked_in for reading in told})  # a point read several times at once is one
+    if not engine.is_ready or n_read < max(engine.n_design, 1) + N_AFTER:
+        return None, NotYet.EARLY
+    x = _point(engine, among)
+    if x is None:
+        return None, NotYet.EARLY
+    u = engine.u_of(x)
+    means, sds = engine.predict(np.stack([u, engine.most_promising(N_SD)]))
+    values = engine.plan.sign * means
+    expected = float(np.max(values + N_SD * sds) - values[0])
+    is_flagged = engine.judge().verdict().is_flagged
+    honest = [each for each, is_lie in zip(engine.corrected, is_flagged, strict=True) if not is_lie]
+    if not is_among(np.array([reading.u for reading in honest]).reshape(-1, len(u)), [u]).any():
+        return expected, NotYet.FALSE
+    if _alone(engine, u, _spread([reading.y for reading in honest])) is not None:
+        return expected, NotYet.ALONE
+    return expected, None
 
 
 def counted(best: Recommendation, engine: Engine) -> Recommendation:
@@ -145,8 +207,9 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
     """A recommendation with the value to expect at its point u, (d,), and whether to rely on it."""
     (mean,), (sd,) = engine.predict(u[None])
     is_flagged = engine.judge().verdict().is_flagged
-    honest = [reading.y for reading, is_lie in zip(engine.told, is_flagged, strict=True) if not is_lie]
-    spread = max(honest) - min(honest) if honest else 0.0
+    pairs = zip(engine.corrected, is_flagged, strict=True)
+    honest = [reading.y for reading, is_lie in pairs if not is_lie]
+    spread = _spread(honest)
     lower, upper = best.interval
     value, value_sd = float(mean), float(sd)
     is_own = is_among(np.array([reading.u for reading in engine.told]), [u])
@@ -165,6 +228,10 @@ def expected(best: Recommendation, engine: Engine, u: Floats) -> Recommendation:
         n_at_point=int(is_own.sum()) + n_false,
         n_flagged_at_point=int((is_own & is_flagged).sum()) + n_false,
     )
+
+
+def _spread(values: Sequence[float]) -> float:
+    return max(values) - min(values) if values else 0.0
 
 
 def _clearly_worse(value: float, spread: float, sign: float) -> float | None:
@@ -240,22 +307,34 @@ def exceeded(engine: Engine) -> Exceeded | None:
 
 
 def supposed(engine: Engine) -> tuple[Condition, ...]:
-    """That the fit is right, where anything was fitted, and what the user states of the readings."""
-    fit, stated = fit_of(engine), engine.plan.reading_range
-    fits = [fit] if fit is not None and fit.fitted else []
+    """That the fit is right, what the user states of the readings, and what was taken off them."""
+    fit, stated, taken_off = fit_of(engine), engine.plan.reading_range, corrected(engine)
+    held: list[Condition] = [fit] if fit is not None and fit.fitted else []
+    held += [] if stated is None else [InRange(*stated)]
     n_own = sum(reading.sem is not None for reading in engine.told)
-    own = [OwnNoise(n_own)] if n_own else []
-    return (*fits, *([] if stated is None else [InRange(*stated)]), *own)
+    held += [OwnNoise(n_own)] if n_own else []
+    return (*held, *(() if taken_off is None else (taken_off,)))
 
 
-def basis(engine: Engine) -> Basis | None:
-    """What guarantees rest on; None where there is no reading to fit it to."""
-    if engine.plan.assumptions is not None:
-        return Basis(engine.plan.assumptions)
-    current = engine.settled()
+def corrected(engine: Engine) -> Corrected | None:
+    """What was taken off the readings of an engine with a model; None where nothing was."""
+    if not engine.is_corrected or not engine.told or not engine.within.any():
+        return None
+    n_blocks = len({reading.block for reading in engine.told})
+    within = float(engine.within.max())
+    return Corrected(within, n_blocks if n_blocks > 1 else 0, engine.plan.drift)
+
+
+def basis(engine: Engine, names: tuple[str, ...] = ()) -> Basis | None:
+    """What guarantees rest on, the coordinates by name; None where there is no reading to fit it to."""
+    current, is_given = engine.settled(), engine.plan.assumptions is not None
+    taken_off = None if current is None else corrected(current)
+    if engine.plan.assumptions is not None and taken_off is None:
+        return Basis(engine.plan.assumptions, names=names)
     if current is None:
         return None
-    return Basis(current.fit().assumptions, current.model().units, fit_of(engine))
+    units = None if is_given else current.model().units
+    return Basis(current.fit().assumptions, units, fit_of(engine), taken_off, names)
 
 
 def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -274,6 +353,7 @@ def doubt(engine: Engine, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
                 current.algorithm(),
                 current.model().units,
                 has_proof=not plan.fitted and not is_overdrawn,
+                corrected=current.corrected if engine.is_corrected else None,
             )
             found = tuple(in_order((*found, *doubted))) if found else doubted
         engine.scored = (state, found)
@@ -313,14 +393,17 @@ def price(
     if current is None or best is None:
         raise RuntimeError("a price needs a reading, there is none; tell one")
     flagged = {suspect.t for suspect in doubt(engine, flagged_only=True)}
-    values = [reading.y for reading in engine.told if reading.t not in flagged]
-    units, spread = current.model().units, max(values) - min(values) if values else 0.0
-    return algorithm_price(
+    values = [reading.y for reading in current.corrected if reading.t not in flagged]
+    units, spread = current.model().units, _spread(values)
+    found = algorithm_price(
         current.algorithm(),
         eps,
         best.x,
         units,
         spread=spread,
-        supposed=supposed(engine),
+        supposed=supposed(current),
         lies=best.lies if engine.plan.lies is not None else None,
     )
+    if not engine.is_corrected:
+        return found
+    return replace(found, value=None, without_cap=None, least_eps=None)  # what a total rests on is void

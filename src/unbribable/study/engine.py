@@ -13,18 +13,22 @@ from unbribable.decision.proposal import Query, Reading
 from unbribable.decision.proven.stated import Stated
 from unbribable.doubt.hypotheses import Known, location_and_scale
 from unbribable.doubt.judge import Judge, last_stop
+from unbribable.doubt.shared import codes
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Stationary
 from unbribable.study.choose import Promise, best_candidate, best_point
-from unbribable.study.fitted import Model, check_sizes, fitted, given
+from unbribable.study.fitted import Model, check_sizes, corrected, fitted, given, own_noise
 from unbribable.study.plan import Plan
 from unbribable.study.trial import Told, Trial
 
 N_AT_ONCE = 256
 """From this many readings on, those that a model was fitted to are learned in one go."""
+
+N_SD = 3.0
+"""Standard deviations by which a correction may be wrong where something is guaranteed."""
 
 N_NEAR = 32
 """How many of the latest failed points count as pending, so that their surroundings are avoided too."""
@@ -64,11 +68,10 @@ class Engine:
                 f"one needs assumptions=..., got kernel={plan.kernel!r}"
             )
         self.scored: tuple[object, tuple[Suspect, ...]] | None = None  # what advice found, and for what
-        self._fitted_at = -1
+        self._fitted_at = self._corrected_at = -1
         self._n_lies: int | None = None
-        self._model: Model | None = None
-        if plan.assumptions is not None:
-            self._model = given(plan.assumptions, plan.sign)
+        self._model = self._given()
+        self._noise: Floats = np.empty(0)
         self._algorithm: Algorithm | None = None
         self._judge: Judge | None = None
 
@@ -85,18 +88,15 @@ class Engine:
             t: The round, from 1.
             pending: Points that are being read elsewhere, as the kernel sees them.
         """
-        lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
-        failed = [trial.u for trial in lost if trial.u is not None]
-        again = self._false_again()
-        pending, avoid = [*pending, *failed[-N_NEAR:], *again[-N_NEAR:]], self._without_reading(failed)
-        avoid += again
+        near, avoid = self._kept_away()
+        pending = [*pending, *near]
         if not self.is_ready:
             n_more = sum(trial.replicate_of is not None and trial.t < t for trial in self.log.values())
             u = self._design(t - n_more, avoid)
         elif (known := self._confirming(t)) is not None and not is_among(known[None], avoid).any():
             u = known
         elif self.plan.explore is not None and self.told:
-            u = self._promising(t, pending, avoid)
+            u = self._promising(t, pending, avoid, self.plan.explore)
         else:
             algorithm = self.algorithm()
             u = algorithm.query_at(t, algorithm.drawn(t), pending, avoid).u
@@ -119,7 +119,8 @@ class Engine:
         self.log[trial.t] = trial  # first of all: what Ctrl-C finds here is not lost
         if trial.retracted is not None or (before is not None and before.y is not None):
             self.scored = self._algorithm = self._judge = None
-            self._fitted_at = -1
+            self._fitted_at = self._corrected_at = -1
+            self._model = self._given()
 
     def u_of(self, x: Any) -> Floats:
         """A point in the user's units as the kernel sees it, checked."""
@@ -162,6 +163,16 @@ class Engine:
     def false(self) -> list[Told]:
         """The others, which are false for certain, as the user states."""
         return [each for each in self.readings if self.plan.is_false(each.y)]
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether a reading was told with a block."""
+        return any(reading.block is not None for reading in self.told)
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether readings share something besides f, which is estimated and taken off them."""
+        return self.plan.drift or len({reading.block for reading in self.told}) > 1
 
     @property
     def lost(self) -> dict[int, bool]:
@@ -223,6 +234,8 @@ class Engine:
     def fit(self) -> Model:
         """The cautious model: given, or fitted to the readings so far.
 
+        Where readings are corrected its noise has room for what is wrong with that, see `corrected`.
+
         Raises:
             RuntimeError: The initial design is not read yet; see `is_ready`.
         """
@@ -230,16 +243,26 @@ class Engine:
             raise RuntimeError(
                 f"a fit needs the {self.n_design} readings of the initial design, got {len(self.told)}"
             )
+        n_told = len(self.told)
+        is_stale = self.is_corrected and n_told not in (0, self._corrected_at)
         if self.plan.assumptions is None:
             judge = self.judge()
             at = judge.n_followed
-            if at != self._fitted_at:
-                told = self.told[:at]
+            if at != self._fitted_at or is_stale:
+                told = self.corrected[:at]
                 points = np.array([reading.u for reading in told])
                 y = self.plan.sign * np.array([reading.y for reading in told])
                 self._model = fitted(self.plan, judge.chains, points, y, self._range()[1])
                 self._algorithm = None
+                self._corrected_at = -1
                 self._fitted_at = at  # last, so that an interrupt leaves nothing half done
+        if is_stale:
+            model = self._model if self.plan.assumptions is None else self._given()
+            assert model is not None
+            self._algorithm = None
+            own = np.array([own_noise(each, model) for each in self.told])
+            self._model, self._noise = corrected(model, self.within, own)
+            self._corrected_at = n_told
         assert self._model is not None
         return self._model
 
@@ -247,13 +270,51 @@ class Engine:
         """What guarantees rest on; needs what `fit` needs."""
         return self.fit()
 
+    @property
+    def within(self) -> Floats:
+        """By how much each correction may be wrong, in the user's unit, (n,).
+
+        N_SD of its standard deviation, and none is taken for more certain than the one in the middle.
+        """
+        sd = self.judge().offsets()[1]
+        within: Floats = N_SD * np.maximum(sd, np.median(sd))
+        return within
+
+    @property
+    def noise(self) -> Floats:
+        """The noise of each corrected reading over the assumed one, (n,); needs what `fit` needs."""
+        self.fit()
+        return self._noise
+
+    def offsets(self) -> dict[str | float | None, tuple[float, float]]:
+        """The offset of each block and its standard deviation: heuristic. Empty where there are none.
+
+        Needs a model.
+        """
+        if not self.has_blocks:
+            return {}
+        mean, sd = self.judge().of_blocks()
+        names = dict.fromkeys(reading.block for reading in self.told)
+        pairs = zip((self.plan.sign * mean).tolist(), sd.tolist(), strict=True)
+        return dict(zip(names, pairs, strict=True))
+
+    @property
+    def corrected(self) -> list[Told]:
+        """What was told less what readings share besides f, where they do: what counts."""
+        if not self.is_corrected or not self.told:
+            return self.told
+        offsets = self.plan.sign * self.judge().offsets()[0]
+        return [
+            told._replace(y=told.y - off) for told, off in zip(self.told, offsets.tolist(), strict=True)
+        ]
+
     def algorithm(self) -> Algorithm:
         """The algorithm whose bounds hold, after learning all that was told; needs what `fit` needs.
 
         In place of a reading that is false for certain it learns the nearest possible one.
         """
         model, n_table, plan = self.model(), self.n_table, self.plan
-        n_lies = None if plan.lies is None else self.n_lies
+        readings, n_lies = self._learned(model), None if plan.lies is None else self.n_lies
         is_new = self._algorithm is None or self._algorithm.journal.n_table != n_table
         if is_new or self._n_lies != n_lies:
             scale, n = model.units.scale, n_lies or 0
@@ -265,10 +326,11 @@ class Engine:
             self._algorithm.journal.retracted.update(gone)
             self._algorithm.journal.n_table = n_table
             if self._fitted_at >= N_AT_ONCE:
-                last, readings = self.told[self._fitted_at - 1].t, self.readings
+                last = self.told[self._fitted_at - 1].t
                 n = 1 + next(k for k, each in enumerate(readings) if each.t == last)
-                self._algorithm.learn([self._in_model(each, model) for each in readings[:n]])
+                self._algorithm.learn(readings[:n])
         assert self._algorithm is not None
+        told = {each.t: each for each in readings}
         algorithm, n_left = self._algorithm, len(self._algorithm.readings)
         for trial in self.log.values():  # in their order: who learns what may depend on what is lost
             if trial.is_lost:
@@ -276,7 +338,7 @@ class Engine:
             elif trial.told is not None and n_left:
                 n_left -= 1
             elif trial.told is not None:
-                algorithm.learn(self._in_model(trial.told, model))
+                algorithm.learn(told[trial.t])
         return algorithm
 
     @property
@@ -307,7 +369,8 @@ class Engine:
             kernel = plan.kernel if assumed is None else assumed.kernel
             noise_std = plan.noise_std if assumed is None else assumed.noise_std
             center = None if isinstance(kernel, Stationary | None) else 0.0
-            self._judge = Judge(Known(kernel, noise_std, center), n_first)
+            known = Known(kernel, noise_std, center)
+            self._judge = Judge(known, n_first, has_drift=plan.drift)
             self._fitted_at = -1
         y = self.plan.sign * np.array([reading.y for reading in told])
         if self.plan.assumptions is None:
@@ -316,7 +379,9 @@ class Engine:
         sem = None
         if any(reading.sem for reading in told):
             sem = np.array([reading.sem or np.nan for reading in told])
-        self._judge.learn(self._seen(np.array([reading.u for reading in told])), y, rounds, sem)
+        blocks = codes([reading.block for reading in told])
+        seen = self._seen(np.array([reading.u for reading in told]))
+        self._judge.learn(seen, y, rounds, sem, blocks)
         return self._judge
 
     def predict(self, U: Floats) -> tuple[Floats, Floats]:
@@ -340,6 +405,15 @@ class Engine:
         """
         best = self._best_read(among)
         return None if best is None else self.x_of(best)
+
+    def most_promising(self, beta: float) -> Floats:
+        """Where mean + beta * standard deviation of f is largest, as the kernel sees it, (d,).
+
+        Of what is found among the points that may be asked, as if nothing were being read elsewhere.
+        Needs a reading.
+        """
+        near, avoid = self._kept_away()
+        return self._promising(len(self.log) + 1, near, avoid, beta)
 
     # --- inside --------------------------------------------------------------------------------
 
@@ -367,6 +441,11 @@ class Engine:
         found: Floats = U[best]
         return found
 
+    def _given(self) -> Model | None:
+        """The model that the user has given; None where it is to be fitted."""
+        assumed = self.plan.assumptions
+        return None if assumed is None else given(assumed, self.plan.sign)
+
     @property
     def _n_first(self) -> int | None:
         """Readings from which there is a judgement: those of the design and of a table; at least 1.
@@ -383,21 +462,36 @@ class Engine:
                 n_first = max(n, n_first)
         return n_first
 
-    def _in_model(self, told: Told, model: Model) -> Reading:
+    def _learned(self, model: Model) -> list[Reading]:
+        """All readings as an algorithm with this model is told them, in their order."""
+        if not self.is_corrected:
+            return [self._in_model(each, model, own_noise(each, model)) for each in self.readings]
+        noises = zip(self.corrected, self.noise.tolist(), strict=True)
+        known = {told.t: (told, noise) for told, noise in noises}  # others are false for certain
+        pairs = [known.get(each.t, (each, own_noise(each, model))) for each in self.readings]
+        return [self._in_model(told, model, noise) for told, noise in pairs]
+
+    def _in_model(self, told: Told, model: Model, noise: float) -> Reading:
         """A reading as an algorithm with this model is told it.
 
-        One whose noise is known to be less counts as at most a thousand times as precise as the others:
-        valid, since sub-Gaussian noise is so with any larger scale.
+        Args:
+            told: The reading.
+            model: The model.
+            noise: Its noise over the assumed one.
         """
-        assumed, y = model.assumptions, model.units.to_model(self.plan.nearest(told.y))
-        lam = assumed.lam
-        if told.sem is not None:
-            ratio = told.sem / model.units.scale / max(assumed.noise_std, 1e-300)
-            lam *= min(max(ratio, 1e-3), 1e100) ** 2
+        y, lam = model.units.to_model(self.plan.nearest(told.y)), model.assumptions.lam * noise**2
         chosen_by = "algorithm" if told.asked_in == told.t else "design"
         return Reading(
             told.t, told.u, y, None, "", lam, chosen_by="user" if told.is_given else chosen_by
         )
+
+    def _kept_away(self) -> tuple[list[Floats], list[Floats]]:
+        """Points whose surroundings are avoided too, and points that are not asked at all."""
+        lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
+        failed = [trial.u for trial in lost if trial.u is not None]
+        again = self._false_again()
+        near = [*failed[-N_NEAR:], *again[-N_NEAR:]]
+        return near, [*self._without_reading(failed), *again]
 
     def _false_again(self) -> list[Floats]:
         """The points of readings that are false for certain, but for the first one around there.
@@ -424,11 +518,11 @@ class Engine:
         read = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
         return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
 
-    def _promising(self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats]) -> Floats:
+    def _promising(
+        self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats], beta: float
+    ) -> Floats:
         """The most promising point for round t, after the pending ones."""
-        domain, judge, beta = self.domain, self.judge(), self.plan.explore
-        assert beta is not None
-        d = domain.d
+        domain, judge, d = self.domain, self.judge(), self.domain.d
         promise = Promise(judge.belief(self._seen(np.array(pending).reshape(-1, d))), beta)
         away = self._seen(np.array(avoid).reshape(-1, d))
         read = np.unique(self._seen(np.array([reading.u for reading in self.told])), axis=0)

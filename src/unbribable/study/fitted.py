@@ -1,7 +1,7 @@
 """The model that guarantees rest on: given by the user, or the wide end of the hypotheses."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from unbribable.doubt.hypotheses import Hypotheses
 from unbribable.doubt.wide_end import wide_end
 from unbribable.model.checks import Floats
 from unbribable.study.plan import DELTA, Plan
+from unbribable.study.trial import Told
 from unbribable.theory.assumptions import Assumptions
 
 LAM = 0.01
@@ -19,6 +20,9 @@ is updated reading by reading, drifts in float64."""
 N_SIGMA = 6.0
 """Readings beyond B0 by that many noise_std are cut there, in a fitted model in which lies are not
 counted: an honest one with a probability below 2 exp(-18)."""
+
+LEAST_NOISE = 1e-3
+"""Of the noise of a corrected reading, as a share of what its correction may be off by."""
 
 N_TIMES = 1e100
 """By how much an amount that is given may exceed what the readings differ by."""
@@ -75,6 +79,66 @@ def fitted(plan: Plan, chains: Hypotheses, points: Floats, y: Floats, side: Floa
         c_max=2.0 * limit,
     )
     return Model(assumptions, Units(plan.sign * found.center, scale, plan.sign, limit))
+
+
+def room(noise_std: float, own: Floats, within: Floats) -> tuple[float, Floats]:
+    """Scales of noise that have room for what is wrong with readings besides their noise (ours).
+
+    Reading i is f + noise_i + e_i with |e_i| <= c_i, whatever the e_i depend on. With r_i = c_i / (own_i
+    + c_i) and r the root of the mean of r_i^2, it may be taken for one with the noise
+
+        max(own_i / (1 - r), own_i + c_i)    where noise_std / (1 - r) is assumed
+
+    as far as bounds rest on the energy of all noises and the level of each (`noise_energy`,
+    `noise_level`). *Proof.* Over the new scale, noise_i + e_i is at most (1 - r) |noise_i|/own_i + r_i.
+    The norm of that over n readings is at most (1 - r) sqrt(g) + r sqrt(n) <= sqrt(g), with the energy
+    noise_std^2 g: g >= n, since -ln(1 - theta) >= theta there. The level of a noise is more than its
+    scale, so that of own_i + c_i is at least that of own_i and c_i. QED
+    Bounds by a martingale do not stay true.
+
+    Args:
+        noise_std: That is assumed.
+        own: The scale of the noise of each reading, (n,).
+        within: The c_i, (n,), in the same unit, not all 0.
+
+    Returns:
+        What to assume in place of noise_std, and the scale of each reading, (n,).
+    """
+    least = LEAST_NOISE * float(within.max())  # noise of a smaller scale is also of this one
+    own = np.maximum(own, least)
+    r = math.sqrt(float(np.mean((within / (own + within)) ** 2)))
+    return max(noise_std, least) / (1.0 - r), np.maximum(own / (1.0 - r), own + within)
+
+
+def own_noise(told: Told, model: Model) -> float:
+    """The noise of a reading over the one that is assumed.
+
+    One whose noise is known to be less counts as at most a thousand times as precise as the others:
+    valid, since sub-Gaussian noise is so with any larger scale.
+    """
+    if told.sem is None:
+        return 1.0
+    ratio = told.sem / model.units.scale / max(model.assumptions.noise_std, 1e-300)
+    return min(max(ratio, 1e-3), 1e100)
+
+
+def corrected(model: Model, within: Floats, own: Floats) -> tuple[Model, Floats]:
+    """The model of readings less an estimate of what they share besides f, and the scale of each.
+
+    Args:
+        model: Of readings that share nothing.
+        within: By how much each estimate may be off, in the unit of the readings, (n,).
+        own: The noise of each reading over the one it assumes, (n,).
+
+    Returns:
+        The model, and the noise of each corrected reading over the one that this assumes, (n,).
+    """
+    assumed = model.assumptions
+    if not within.any():
+        return model, own
+    noise_std, stds = room(assumed.noise_std, assumed.noise_std * own, within / model.units.scale)
+    assumed = replace(assumed, noise_std=noise_std, lam=max(assumed.lam, noise_std**2))
+    return replace(model, assumptions=assumed), stds / noise_std
 
 
 def reach(B0: float, noise_std: float) -> float:

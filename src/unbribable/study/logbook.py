@@ -5,7 +5,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import numpy as np
 
 from unbribable.decision.proposal import Query
 from unbribable.files import check_name, remove_left_over
+from unbribable.say import log
+from unbribable.say.words import point
 from unbribable.study.engine import Engine
 from unbribable.study.files import locked
 from unbribable.study.result import Result, query_of, query_to_plain
@@ -108,6 +110,7 @@ class Logbook:
                     query = query_of(t, asked.x, self.space, engine)
                     self.pending[t] = replace(query, replicates=replicates)
                     queries.append(self.pending[t])
+                log.asked(n, queries[-1].t, sum(self._seconds[-n:]))
                 rows = [query_to_plain(query) for query in queries]
                 self._save({"asked": rows, "seconds_per_ask": self._seconds_per_ask})
             except BaseException:
@@ -148,6 +151,8 @@ class Logbook:
     def take(self, trials: Sequence[Trial]) -> None:
         """Take in rounds, new ones or in another state; all are saved at once."""
         with self.changing() as engine:
+            if log.follows():
+                self._tell_followers(trials)
             for trial in trials:
                 engine.take(trial)
                 self.pending.pop(trial.t, None)
@@ -156,6 +161,7 @@ class Logbook:
     def end(self, what: str) -> Result:
         """The result of a run that `what` has ended before its last round; the file says so too."""
         # Ctrl-C may have hit the engine in the middle: from the trials again.
+        log.stopped(what)
         result = self.result(anew=True, stopped=what)
         self._save({"stopped": what}, result)
         return result
@@ -190,7 +196,23 @@ class Logbook:
     def _save(self, step: dict[str, Any], result: Result | None = None) -> None:
         """Bring the file up to date, if there is one; the result is one with this step."""
         if self._run_file is not None:
+            start = time.perf_counter()
             save(self._run_file, step, lambda: self.result(anew=True) if result is None else result)
+            log.saved(self._run_file.path, time.perf_counter() - start)
+
+    def _tell_followers(self, trials: Sequence[Trial]) -> None:
+        """Write rounds to the logger, before they are taken in: with what is expected there."""
+        if all(trial.is_row for trial in trials):
+            log.table(len(trials))
+            return
+        for trial in trials:
+            expected = None
+            if trial.y is not None and trial.u is not None and self.engine.told and self.engine.is_ready:
+                with suppress(ArithmeticError, RuntimeError, ValueError):  # it must not stop a reading
+                    (mean,), (sd,) = self.engine.predict(trial.u[None])
+                    expected = float(mean), float(sd)
+            where = point(trial.x, self.space.params(trial.x))
+            log.told(trial.t, where, trial.y, trial.error, expected)
 
     def _open(self, run_file: RunFile, seed: Any) -> None:
         self.space.to_plain()  # refuses what cannot be stored
@@ -206,4 +228,7 @@ class Logbook:
             remove_left_over(target.parent, target.name)
             if target.exists():
                 self.go_on(resumed(run_file, self.space, self.engine.plan, seed))
+                log.resumed(file, len(self.trials), len(self.pending))
+            else:
+                log.saves_to(file)
             self._close = weakref.finalize(self, stack.pop_all().close)

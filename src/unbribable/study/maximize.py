@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, Unpack
 from unbribable.decision.proposal import Query
 from unbribable.model import checks
 from unbribable.study.files import level_of_user
-from unbribable.study.given import functions, reading_or_none, several
+from unbribable.study.given import Initial, functions, reading_or_none, several
 from unbribable.study.plan import Settings, with_settings
 from unbribable.study.progress import reporter
 from unbribable.study.result import Result
+from unbribable.study.stop import Stop
 from unbribable.study.study import Study
 from unbribable.study.trial import Trial
 
@@ -37,10 +38,13 @@ def maximize(
     confirm: int = 0,
     direction: str = "maximize",
     seed: Any = None,
-    initial: Iterable[tuple[Any, float]] = (),
+    initial: Initial = (),
+    block: Callable[[int], Any] | None = None,
     callbacks: Iterable[Callback] = (),
     on_error: str = "record",
     timeout: float | None = None,
+    stop_below: float | None = None,
+    stop_proven_below: float | None = None,
     n_jobs: int = 1,
     progress: bool | None = None,
     file: str | os.PathLike[str] | None = None,
@@ -62,8 +66,13 @@ def maximize(
             the worst case.
         direction: "maximize" or "minimize".
         seed: Of the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
-            A run that is resumed from a file has them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
+            frame (a CSV file, a dict of columns) and the name of the column that was read, (table,
+            "yield"). Their order does not count. A run that is resumed from a file has them
+            already, and refuses others.
+        block: What round t is read with, as block(t), a string or a number: a day, a batch, an operator.
+            Readings of one block share an offset, which is estimated (`Result.offsets`) and never
+            optimized. Called right before f; initial readings are the first rounds, and have theirs.
         callbacks: Called as callback(result, trial) after every round; one that returns True ends
             the run.
         on_error: "record": an evaluation that raises, or returns no finite number, is recorded as
@@ -73,6 +82,10 @@ def maximize(
             is false. "raise": it is raised.
         timeout: Seconds after which no evaluation begins any more; those that are running are
             finished, and the result says that it ended early.
+        stop_below: End the run once nothing more than that is expected to be left to gain, in the units
+            of f: a heuristic, `Result.left_to_gain.is_below`. It is looked at before every evaluation.
+        stop_proven_below: The same once that is proven, if what the guarantee supposes holds:
+            `is_proven_below`. That takes far more rounds, and with few it may never be.
         n_jobs: Evaluations at a time, in threads: f must be safe to call from several. What is asked
             then depends on which of them end first, so the same seed may give another run. Ctrl-C
             does not wait for those that are running; a resumed run evaluates their points again.
@@ -82,7 +95,7 @@ def maximize(
             would go on from these readings. It is for one run at a time.
 
     Returns:
-        The result; after Ctrl-C or the timeout the result so far.
+        The result; if something stopped the run, such as Ctrl-C, the result so far.
 
     Raises:
         TypeError, ValueError: The message says the rule and the value.
@@ -94,12 +107,18 @@ def maximize(
     checks.choice("on_error", on_error, ("record", "raise"))
     checks.integer("n_rounds", n_rounds, at_least=1)
     checks.integer("n_jobs", n_jobs, at_least=1)
+    if block is not None and not callable(block):
+        raise TypeError(
+            f"block must be a function of the round, got block={block!r}; of a list of labels it is "
+            "lambda t: labels[t - 1]"
+        )
     if timeout is not None:
         checks.real("timeout", timeout, above=0.0)
+    end = Stop(stop_below, stop_proven_below)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
     with Study(domain, n_rounds=n_rounds, confirm=confirm, **words, **settings) as study:
-        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout)
+        log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, end, block)
         with reporter(n_rounds, progress) as report:
 
             def hear(trial: Trial) -> None:
@@ -135,6 +154,8 @@ class _Answer(NamedTuple):
     """Why not."""
     is_too_large: bool = False
     """Whether that is because of its value, which was infinite, or too large to be learned."""
+    block: Any = None
+    """What it was read with."""
 
 
 class _Run:
@@ -147,12 +168,16 @@ class _Run:
         n_rounds: int,
         on_error: str,
         timeout: float | None,
+        end: Stop,
+        block: Callable[[int], Any] | None = None,
     ) -> None:
+        self._block = block
         self._study = study
         self._f = f
         self._n_rounds = n_rounds
         self._on_error = on_error
         self._timeout = timeout
+        self._end = end
         self._start = time.monotonic()
         self._failures: list[type[Exception]] = []
         self._last_failure: Exception | None = None  # in this call, like those
@@ -193,13 +218,18 @@ class _Run:
             self.stop(f"the timeout of {self._timeout:g} s")
         if self.stopped is not None or self._n_done + len(running) >= self._n_rounds:
             return None
+        with self._study._log.looking() as engine:
+            reason = self._end.met_by(engine)
+        if reason is not None:
+            self.stop(reason)
+            return None
         self._check_hope()
         rounds = {query.t for query in running}
         left = [query for query in self._study.pending if query.t not in rounds]
         return left[0] if left else self._study.ask()
 
     def _read(self, query: Query) -> "_Answer":
-        value = None
+        value, block = None, None if self._block is None else self._study._block(self._block(query.t))
         try:
             value = self._f(self._study.space.shown(query.x))
             plan = self._study.engine.plan
@@ -207,13 +237,14 @@ class _Run:
                 readings = [reading_or_none(each, plan) for each in several(value)]
                 if all(each is None for each in readings):
                     raise ValueError(f"y must hold a reading, got none in y={value!r}")
-                return _Answer(readings)
-            return _Answer(plan.reading("y", value))
+                return _Answer(readings, block=block)
+            return _Answer(plan.reading("y", value), block=block)
         except Exception as raised:
             if self._on_error == "raise":
                 raise
             values = value if isinstance(value, list | tuple) else [value]
-            return _Answer(None, raised, any(checks.is_too_large(each) for each in values))
+            is_too_large = any(checks.is_too_large(each) for each in values)
+            return _Answer(None, raised, is_too_large, block)
 
     def _tell(self, query: Query, answer: "_Answer") -> Trial:
         failure = answer.failure
@@ -227,7 +258,7 @@ class _Run:
                     stacklevel=level_of_user(),
                 )
             self._failures.append(type(failure))
-        t = self._study.tell(query, answer.y, error=reason)
+        t = self._study.tell(query, answer.y, block=answer.block, error=reason)
         if answer.is_too_large:
             self._study._log.take([replace(self._study.trials[-1], because_of_value=True)])
         return next(trial for trial in reversed(self._study.trials) if trial.t == t)

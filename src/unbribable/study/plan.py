@@ -41,15 +41,16 @@ DELTA = 0.1
 EXPLORE = 2.0
 """Where the model is fitted and nothing else is said."""
 
-ADDED = {"reading_range": None, "confirm": 0}
-"""What plans that were stored before these words existed do not say."""
-
 _LIMITS: dict[str, dict[str, Any]] = {
     "noise_std": {"at_least": 0.0},
     "B": {"above": 0.0},
     "delta": {"above": 0.0, "below": 1.0},
     "explore": {"at_least": 0.0},
 }
+
+
+LATER: dict[str, Any] = {"confirm": 0, "drift": False, "reading_range": None}
+"""Fields of a plan that older files and studies do not have, and what they meant by that."""
 
 
 class Settings(TypedDict, total=False):
@@ -65,6 +66,7 @@ class Settings(TypedDict, total=False):
     n_init: int | None
     explore: float | None
     reading_range: tuple[float, float] | None
+    drift: bool | None
 
 
 _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a number (Algorithm 1), 0 if
@@ -88,7 +90,10 @@ _HELP = """corruption: Upper bound on the sum of all lies in absolute value: a n
             given, the algorithm chooses the points itself, as the theorems require.
         reading_range: The lowest and the highest value that f can have, and that an honest reading can
             have. A reading outside is false for certain, whatever else is said, and counts as a lie;
-            nothing is learned from it. Worst cases and certificates end there."""
+            nothing is learned from it. Worst cases and certificates end there.
+        drift: Whether the instrument may drift slowly, by the number of the round. What it adds to the
+            readings is estimated, and f is what an average reading is of. The guarantee then
+            supposes that this estimate is right, and needs lies that are counted (`lies`)."""
 
 Documented = TypeVar("Documented", bound=Callable[..., Any])
 
@@ -132,6 +137,7 @@ class Plan:
     n_init: int | None = None
     explore: float | None = EXPLORE
     reading_range: tuple[float, float] | None = None
+    drift: bool = False
     confirm: int = 0
 
     @classmethod
@@ -145,6 +151,8 @@ class Plan:
         words: dict[str, Any] = {**settings}
         if words.get("explore") is None:
             words["explore"] = EXPLORE if words.get("assumptions") is None else None
+        if words.get("drift") is None:
+            words["drift"] = False
         return cls(n_rounds, direction=direction, confirm=confirm, **words)
 
     def __post_init__(self) -> None:
@@ -176,6 +184,8 @@ class Plan:
         elif self.corruption is not None:
             hint = f"; {UNKNOWN!r} is allowed too"
             checks.real("corruption", self.corruption, at_least=0.0, hint=hint)
+        if checks.truth("drift", self.drift):
+            self.check_counted("drift=True")
         checks.choice("direction", self.direction, ("maximize", "minimize"))
         for name, limits in _LIMITS.items():
             if getattr(self, name) is not None:
@@ -201,6 +211,15 @@ class Plan:
         if self.reading_range is not None:
             object.__setattr__(self, "reading_range", _range(self.reading_range))
             self._check_range(*self.reading_range)
+
+    def check_counted(self, what: str) -> None:
+        """Refuse what readings share besides f where lies are not counted: no guarantee holds then."""
+        if self.lies is None:
+            raise ValueError(
+                f"{what} needs lies that are counted (lies=3, lies=0.1, or lies=0 for none), since no "
+                "guarantee for a total of lies holds where readings share an offset, got "
+                f"corruption={self.corruption!r}"
+            )
 
     # --- which algorithm follows ---------------------------------------------------------------
 

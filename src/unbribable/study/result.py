@@ -1,15 +1,18 @@
 """What a study comes to: the robust answer, the naive one beside it, and everything told."""
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unbribable.decision.asking.draws import Seed
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proposal import Query
+from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Suspect
@@ -17,17 +20,22 @@ from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.say.account import account
 from unbribable.say.answer import BestReading, answer, no_answer, rounds
-from unbribable.say.assumptions import rests_on
+from unbribable.say.notebook import html
 from unbribable.say.price import to_dict as price_to_dict
 from unbribable.say.reasons import evidence
 from unbribable.say.recommendation import spoken
 from unbribable.say.words import point
-from unbribable.study.advice import advise, basis, doubt, price
+from unbribable.study.advice import advise, basis, doubt, left_to_expect, price
 from unbribable.study.engine import Engine
 from unbribable.study.plan import Plan
 from unbribable.study.run_file import FORMAT, read, write
 from unbribable.study.space import Space
 from unbribable.study.trial import Trial, plain
+
+if TYPE_CHECKING:
+    import pandas
+
+    from unbribable.study.study import Study
 
 
 class Result:
@@ -79,6 +87,16 @@ class Result:
         )
 
     @property
+    def offsets(self) -> dict[str | float | None, tuple[float, float]]:
+        """Block -> its estimated offset and the standard deviation of that; empty without blocks.
+
+        The offsets have mean zero over the readings: f is what an average reading is of. Readings that
+        were told without a block are one together, None, where others have one.
+        """
+        current = self.engine.settled()
+        return {} if current is None else current.offsets()
+
+    @property
     def x(self) -> Any:
         """The point to use, as f takes it."""
         return None if self.recommendation is None else self.space.shown(self.recommendation.x)
@@ -125,17 +143,28 @@ class Result:
         """Certificate: the best candidate is better than x by at most that; None: no guarantee."""
         return None if self.recommendation is None else self.recommendation.regret_bound
 
+    @cached_property
+    def left_to_gain(self) -> LeftToGain:
+        """By how much another point may be better than x: what is expected, and what is proven.
+
+        A callback that returns `result.left_to_gain.is_below(0.1)` ends a run as `stop_below=0.1` does.
+        """
+        return LeftToGain(*left_to_expect(self.engine), self.regret_bound)
+
     @property
     def guarantee(self) -> str:
         """What is guaranteed, or why nothing is; the price of a bribe; what was assumed. In words."""
         best = self.recommendation
         price = None if best is None or best.regret_bound is None else self.price()
-        return account(best, price, basis(self.engine), self.space.columns)
+        return account(best, price, self.assumptions, self.space.columns)
 
     @property
-    def assumptions(self) -> str:
-        """What the guarantee rests on, in words, with the units in which it is stated."""
-        return rests_on(basis(self.engine), self.space.columns)
+    def assumptions(self) -> Basis | None:
+        """What the guarantee rests on: kernel, B, B0, noise and delta, in your units; prints as words.
+
+        None where there is no reading to fit it to.
+        """
+        return basis(self.engine, self.space.columns)
 
     @property
     def naive(self) -> Trial | None:
@@ -192,11 +221,83 @@ class Result:
         """
         return price(self.engine, eps)
 
+    def predict(self, X: Any) -> tuple[Floats, Floats]:
+        """The value to expect at each of a list of points, and its standard deviation: (n,) each.
+
+        An estimate, not a guarantee: by the most likely model and the readings that look honest. The
+        standard deviation is that of f, without the noise of a further reading.
+
+        Args:
+            X: Points as f takes them.
+
+        Raises:
+            RuntimeError: There is no reading.
+        """
+        if isinstance(X, dict | str) or not isinstance(X, Sequence | np.ndarray):
+            raise TypeError(f"X must be a list of points, got X={X!r}; one alone is [x]")
+        engine = self.engine.settled()
+        if engine is None:
+            raise RuntimeError("an answer needs a reading, there is none yet; tell one")
+        U = np.array([engine.u_of(self.space.given(x)) for x in X]).reshape(-1, engine.domain.d)
+        return engine.predict(U)
+
+    def study(self) -> "Study":
+        """A study in memory that goes on from here: `ask` where to read next, and `tell` it.
+
+        The result stays as it is. What was pending is pending there.
+
+        Raises:
+            RuntimeError: A round before the last one is neither told nor pending.
+        """
+        from unbribable.study.study import Study
+
+        rounds = sorted([*self.engine.log, *(query.t for query in self.pending)])
+        if rounds != list(range(1, len(rounds) + 1)):
+            raise RuntimeError(
+                f"a study goes on from a run whose rounds are all told or pending, got rounds {rounds}"
+            )
+        study, own = Study(self.space), self.engine.replayed(self.engine.log.values())
+        study._log.go_on(Result(self.space, own, self.trials, pending=self.pending))
+        return study
+
+    def to_dataframe(self) -> "pandas.DataFrame":
+        """A row for each round told: its parameters, the reading, and how suspicious that is."""
+        try:
+            import pandas
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "a table needs pandas: pip install pandas", name=error.name
+            ) from None
+        encoding, nan = self.space.encoding, math.nan
+        names = [f"x{k}" for k in range(self.space.domain.d)] if encoding is None else encoding.names
+        found, rows = {suspect.t: suspect for suspect in self.suspects}, []
+        for trial in self.trials:
+            params = trial.x.tolist() if encoding is None else encoding.decode(trial.x).values()
+            reading, doubt = nan if trial.y is None else trial.y, (nan, nan, False)
+            if (suspect := found.get(trial.t)) is not None:
+                doubt = (suspect.expected, suspect.probability, suspect.is_flagged)
+            rest = [trial.error, trial.replicate_of, nan if trial.sem is None else trial.sem]
+            rows.append([trial.t, *params, reading, *doubt, *rest])
+        columns = ["round", *names, "y", "expected", "probability", "is_flagged", "error"]
+        columns += ["replicate_of", "sem"]
+        frame = pandas.DataFrame(rows, columns=columns)
+        if self.engine.is_corrected or self.engine.has_blocks:
+            current = self.engine.settled()
+            counted = {} if current is None else {each.t: each.y for each in current.corrected}
+            frame["block"] = [trial.block for trial in self.trials]
+            frame["offset"] = [
+                nan if trial.y is None else trial.y - counted[trial.t] for trial in self.trials
+            ]
+        return frame
+
     def __str__(self) -> str:
         return self.summary()
 
     def __repr__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return html(self.summary(), [suspect for suspect in self.suspects if suspect.is_flagged])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-able data."""
@@ -210,7 +311,8 @@ class Result:
             **{name: self._of_best(name) for name in best},
             **spoken(self.recommendation),
             "by_lies": [list(row) for row in self.by_lies],
-            "assumptions": self.assumptions,
+            "assumptions": None if self.assumptions is None else self.assumptions.to_dict(),
+            "left_to_gain": self.left_to_gain.to_dict(),
             "price": None if self.recommendation is None else price_to_dict(self.price()),
             "naive": None if self.naive is None else self.naive.to_plain(),
             "refuted": self.refuted,

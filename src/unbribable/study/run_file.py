@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from unbribable.files import BINARY, written
-from unbribable.study.plan import ADDED, Plan
+from unbribable.study.plan import LATER, Plan
 
 FORMAT = 4
 
 _RUN = ("domain", "plan", "seed")
 _END = ("stopped", "seconds_per_ask")
 _STEP = {"asked", "told", *_END}
-
 _N_LAST = 256
 """Bytes at the end of a file by which it is recognised."""
 
@@ -192,9 +191,9 @@ def _parsed(path: str | os.PathLike[str], content: bytes) -> dict[str, Any]:
         stored = {name: run[name] for name in ("format", *_RUN)} | _after(steps)
         domain, plan = stored["domain"], stored["plan"]
         is_whole = isinstance(domain, dict) and isinstance(plan, dict)
-        if not is_whole or {*ADDED, *plan} != {*Plan.__dataclass_fields__}:
+        if not is_whole or {*LATER, *plan} != set(Plan.__dataclass_fields__):
             raise ValueError(f"domain={domain!r} and plan={plan!r}")
-        stored["plan"] = {**ADDED, **plan}
+        stored["plan"] = LATER | plan
     except (LookupError, RecursionError, TypeError, ValueError) as error:
         words = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(f"{path} must be a run saved by Result.save, got {words}") from None

@@ -1,13 +1,11 @@
 """Ask and tell: a study some of whose readings may be lies."""
 
-import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
-import numpy as np
-
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.decision.proposal import Query
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
@@ -15,12 +13,12 @@ from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
 from unbribable.study.engine import Engine
-from unbribable.study.given import pairs, reading_or_none, several
+from unbribable.study.given import Initial, reading_or_none, several, told_before
 from unbribable.study.logbook import Logbook
 from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
 from unbribable.study.space import Space
-from unbribable.study.trial import Trial
+from unbribable.study.trial import Trial, checked_block
 
 if TYPE_CHECKING:
     import pandas
@@ -48,8 +46,10 @@ class Study:
         confirm: So many of the n_rounds, the last ones, read the point that is recommended then. That
             narrows the worst case.
         seed: Of the initial design; fresh entropy if None.
-        initial: Readings taken before, as pairs (point, reading): a table, whose order does not count.
-            A study that goes on from a file has them already, and refuses others.
+        initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
+            frame (a CSV file, a dict of columns) and the name of the column that was read, (table,
+            "yield"). Their order does not count. A study that goes on from a file has them
+            already, and refuses others.
         file: Where to keep the study: every query and every reading is on disk before the call returns.
             If it exists, the study goes on from there, exactly, even if its process was killed. It is
             for one study at a time: until `close`, or the end of the process, another one is refused.
@@ -68,12 +68,12 @@ class Study:
         n_rounds: int | None = None,
         confirm: int = 0,
         seed: Any = None,
-        initial: Iterable[tuple[Any, float]] = (),
+        initial: Initial = (),
         file: str | os.PathLike[str] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        where, readings = Space.of(space), pairs(initial)
-        plan = Plan.of(n_rounds, settings, direction, confirm)
+        where, plan = Space.of(space), Plan.of(n_rounds, settings, direction, confirm)
+        readings = told_before(initial, where, plan)
         self._log = Logbook(where, Engine(where.domain, plan, seed), file, seed)
         try:
             self._begin(readings)
@@ -116,7 +116,9 @@ class Study:
         queries = self._log.ask(count, checks.integer("replicates", replicates, at_least=1))
         return queries[0] if n is None else queries
 
-    def tell(self, query: Any, y: Any, *, error: str | None = None, sem: Any = None) -> int:
+    def tell(
+        self, query: Any, y: Any, *, block: Any = None, error: str | None = None, sem: Any = None
+    ) -> int:
         """Take the reading y of a query, or of a point; or several readings, of which any may be a lie.
 
         Whoever tells points of their own one by one states that they were read in this order, which the
@@ -131,6 +133,8 @@ class Study:
                 supposes that its value is not the reason. A list: readings of this point by themselves,
                 such as [1.2, 1.3, None]; the first is that of the query, each further one has a round of
                 its own, and counts as a reading among those that may be lies.
+            block: What it was read with, a string or a number: a day, a batch, an operator. Readings of
+                one block share an offset, which is estimated, see `offsets`, and never optimized.
             error: Why there is no reading, in words.
             sem: Standard deviation of the noise of the reading, where it is known (one number, or one
                 for each reading); the standard error, if y is a mean. The noise of the others is what
@@ -145,6 +149,7 @@ class Study:
             OSError: The file cannot be written; the reading is kept in memory, and the `result` of
                 the error has it.
         """
+        label = self._block(block)
         values = [reading_or_none(each, self.engine.plan) for each in several(y)]
         if error is not None and any(value is not None for value in values):
             raise ValueError(
@@ -160,7 +165,18 @@ class Study:
                 why = (error or "no reading") if value is None else None
                 t, of = (last + k, asked.t) if k else (asked.t, None)
                 trials.append(
-                    Trial(t, asked.x, params, value, is_given, why, replicate_of=of, sem=own, u=asked.u)
+                    Trial(
+                        t,
+                        asked.x,
+                        params,
+                        value,
+                        is_given,
+                        why,
+                        replicate_of=of,
+                        sem=own,
+                        u=asked.u,
+                        block=label,
+                    )
                 )
             self._log.take(trials)
         return asked.t
@@ -198,12 +214,8 @@ class Study:
         Raises:
             RuntimeError: There is no reading yet.
         """
-        if isinstance(X, dict | str) or not isinstance(X, Sequence | np.ndarray):
-            raise TypeError(f"X must be a list of points, got X={X!r}; one alone is [x]")
-        with self._log.looking() as engine:
-            engine = _with_reading(engine)
-            U = np.array([engine.u_of(self.space.given(x)) for x in X]).reshape(-1, engine.domain.d)
-            return engine.predict(U)
+        with self._log.looking():
+            return self._log.result().predict(X)
 
     def recommend(self) -> Recommendation:
         """The point to use, with its interval and certificate.
@@ -223,6 +235,11 @@ class Study:
             found = self._log.result().suspects
         return tuple(suspect for suspect in found if suspect.is_flagged or not flagged_only)
 
+    def offsets(self) -> dict[str | float | None, tuple[float, float]]:
+        """Block -> its estimated offset and the standard deviation of that; see `Result.offsets`."""
+        with self._log.looking():
+            return self._log.result().offsets
+
     def price(self, eps: float | None = None) -> Price:
         """How much lying it takes before another candidate can be better than the recommended one.
 
@@ -236,6 +253,14 @@ class Study:
             _with_reading(engine)
             return self._log.result().price(eps)
 
+    def left_to_gain(self) -> LeftToGain:
+        """By how much another point may be better than the recommended one: a reason to stop or go on.
+
+        What is expected, by a heuristic, and what is proven. It prints as two sentences.
+        """
+        with self._log.looking():
+            return self._log.result().left_to_gain
+
     def result(self) -> Result:
         """Everything so far, as `maximize` returns it: it stays as it is while the study goes on."""
         return self._log.result(anew=True)
@@ -247,30 +272,20 @@ class Study:
         return Audit(self.result())
 
     def to_dataframe(self) -> "pandas.DataFrame":
-        """A row for each round told: its parameters, the reading, and how suspicious that is."""
-        try:
-            import pandas
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "a table needs pandas: pip install pandas", name=error.name
-            ) from None
-        encoding, nan = self.space.encoding, math.nan
-        names = [f"x{k}" for k in range(self.space.domain.d)] if encoding is None else encoding.names
-        found, rows = {suspect.t: suspect for suspect in self.suspects()}, []
-        for trial in self.trials:
-            params = trial.x.tolist() if encoding is None else encoding.decode(trial.x).values()
-            reading, doubt = nan if trial.y is None else trial.y, (nan, nan, False)
-            if (suspect := found.get(trial.t)) is not None:
-                doubt = (suspect.expected, suspect.probability, suspect.is_flagged)
-            rest = [trial.error, trial.replicate_of, nan if trial.sem is None else trial.sem]
-            rows.append([trial.t, *params, reading, *doubt, *rest])
-        columns = ["round", *names, "y", "expected", "probability", "is_flagged", "error"]
-        columns += ["replicate_of", "sem"]
-        return pandas.DataFrame(rows, columns=columns)
+        """A row for each round told: its parameters, the reading, and how suspicious that is.
+
+        With blocks or a drift also the block, and what it and the drift add to the reading: an estimate.
+        """
+        with self._log.looking():
+            return self._log.result().to_dataframe()
 
     def __repr__(self) -> str:
         plan, n = self.engine.plan, len(self.engine.told)
         return f"<Study: {plan.direction}, {n} readings, {len(self.pending)} pending>"
+
+    def _repr_html_(self) -> str:
+        with self._log.looking():
+            return self._log.result()._repr_html_()
 
     # --- files ---------------------------------------------------------------------------------
 
@@ -285,10 +300,7 @@ class Study:
         Raises:
             ValueError: The file is not a saved study, or has another format.
         """
-        found = Result.load(path)
-        study = cls(found.space)
-        study._log.go_on(found)
-        return study
+        return Result.load(path).study()
 
     def close(self) -> None:
         """Let others use the file. Nothing more can be told; answers are still given."""
@@ -309,36 +321,49 @@ class Study:
             raise ValueError(f"sem must be one number, or one for each reading, {n}, got {len(sems)}")
         return sems
 
-    def _begin(self, readings: list[tuple[Any, Any]]) -> None:
+    def _begin(self, readings: list[tuple[Any, float | None, Any]]) -> None:
         """Take in the user's readings, all or none, unless they are there already."""
         log = self._log
-        plan = self.engine.plan
-        trials = self._rows([(x, plan.reading("initial reading", y)) for x, y in readings])
+        trials = self._rows(readings)
         if trials and not log.n_rounds:
             log.take(trials)
-        given = [(trial.x.tolist(), trial.y) for trial in log.trials if trial.is_given]
-        if [(trial.x.tolist(), trial.y) for trial in trials] != given[: len(trials)]:
+        given = [_row(trial) for trial in log.trials if trial.is_given]
+        if [_row(trial) for trial in trials] != given[: len(trials)]:
             raise ValueError(
                 f"{log.file} holds a run with other initial readings, {given}, got "
                 f"initial={readings}; leave them out"
             )
 
     def _rows(
-        self, table: Iterable[tuple[Any, float | None]], *, is_selected: bool = False
+        self, table: Iterable[tuple[Any, float | None, Any]], *, is_selected: bool = False
     ) -> list[Trial]:
-        """The rows of a table, points and readings, as the first rounds; None: there is no reading.
+        """The rows of a table, (point, reading, block), as the first rounds; None: there is none.
 
         Args:
             table: The rows.
             is_selected: Whether readings that are not there are missing because of their values.
         """
-        rows = []
-        for t, (x, y) in enumerate(table, 1):
+        found = []
+        for t, (x, y, block) in enumerate(table, 1):
+            label = self._block(block)
             own, error = self._log.own(t, x), "no reading" if y is None else None
             shown = self.space.shown(own.x)
-            row = Trial(t, own.x, shown, y, True, error, is_row=True, u=own.u)
-            rows.append(replace(row, because_of_value=y is None and is_selected))
-        return rows
+            row = Trial(t, own.x, shown, y, True, error, is_row=True, u=own.u, block=label)
+            found.append(replace(row, because_of_value=y is None and is_selected))
+        return found
+
+    def _block(self, block: Any) -> str | float | None:
+        """A label as it is kept; refused where lies are not counted."""
+        label = checked_block(block)
+        if label is not None:
+            self.engine.plan.check_counted(f"block={label!r}")
+        return label
+
+
+def _row(trial: Trial) -> tuple[Any, ...]:
+    """What the user said of a reading, to be compared."""
+    told = (trial.x.tolist(), trial.y)
+    return told if trial.block is None else (*told, trial.block)
 
 
 def _with_reading(engine: Engine) -> Engine:

@@ -6,7 +6,7 @@ import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.proposal import Reading
-from unbribable.decision.proven.certain import Outside, certain, outside_of, robust_labels
+from unbribable.decision.proven.certain import Excluded, certain, outside_of, robust_labels
 from unbribable.decision.units import Units
 from unbribable.doubt.judge import Verdict
 from unbribable.doubt.suspect import Kind, Reason, Suspect, in_order
@@ -27,6 +27,7 @@ def suspects(
     units: Units,
     *,
     has_proof: bool = True,
+    corrected: Sequence[Reading | Told] | None = None,
 ) -> tuple[Suspect, ...]:
     """Every reading, the most suspicious first. Looks only: nothing is dropped or changed.
 
@@ -44,6 +45,8 @@ def suspects(
         units: From its units to the user's.
         has_proof: Whether the bounds of the algorithm prove anything: what it assumes was not fitted to
             these readings, nor contradicted by others.
+        corrected: The readings less what they share besides f, as the algorithm learned them, where that
+            is estimated. Then its bounds prove nothing.
 
     Returns:
         As `in_order` puts them.
@@ -53,8 +56,10 @@ def suspects(
     rounds = np.array([reading.t for reading in told], dtype=np.intp)
     x = algorithm.candidates.x_of(np.array([reading.u for reading in told]))
     learned = {reading.t: reading for reading in algorithm.readings}
-    proven = certain(algorithm) if has_proof else {}
-    likely, n_lost = robust_labels(algorithm), len(algorithm.journal.lost)
+    proven = certain(algorithm) if has_proof and corrected is None else {}
+    likely = robust_labels(algorithm) if corrected is None else ()
+    counted = told if corrected is None else corrected
+    n_lost = len(algorithm.journal.lost)
     rows = in_a_row(rounds, np.where(verdict.is_flagged, np.sign(off), 0.0))
     found = []
     for k, reading in enumerate(told):
@@ -64,7 +69,10 @@ def suspects(
         if is_flagged:
             outside = proven.get(reading.t) or outside_of(algorithm, learned[reading.t], likely)
             company = [*_equal(verdict, y, rounds, k), *_in_row(rows, rounds, off, k)]
-            reasons = [*_same_point(told, k), *_outside(outside, reading.y, units, algorithm)]
+            reasons = [
+                *_same_point(counted, k),
+                *_outside(outside, reading.y, units, algorithm),
+            ]
             if abs(off[k]) >= NOTICED * verdict.sd[k] or not (reasons or company):
                 reasons.append(
                     Reason(
@@ -147,7 +155,7 @@ def _same_point(told: Sequence[Reading | Told], k: int) -> list[Reason]:
     return [Reason(Kind.SAME_POINT, tuple(sorted(each.t for each in same)), off=off)]
 
 
-def _outside(outside: Outside | None, y: float, units: Units, algorithm: Algorithm) -> list[Reason]:
+def _outside(outside: Excluded | None, y: float, units: Units, algorithm: Algorithm) -> list[Reason]:
     """That it lies outside the bounds on f by more than noise is likely to bring."""
     assumed = algorithm.assumptions
     if outside is None or abs(outside.excess) <= NOTICED * assumed.noise_std + assumed.tolerance:

@@ -12,6 +12,7 @@ from unbribable.model.checks import Floats
 STORED = (
     "number", "x", "params", "y", "is_given", "error", "retracted", "because_of_value", "is_row",
     "replicate_of", "sem",
+    "block",
 )  # fmt: skip
 """What a file keeps of a trial; `number` is the round."""
 
@@ -27,6 +28,7 @@ class Told(NamedTuple):
     asked_in: int = 0
     """The round that its evaluation was asked in; others of that evaluation are its replicates."""
     sem: float | None = None
+    block: str | float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,8 @@ class Trial:
     """Standard deviation of its own noise, where that is known; None: the noise of the others."""
     u: Floats | None = None
     """The point as the kernel sees it, (d,); None where it is unknown."""
+    block: str | float | None = None
+    """What it was read with and shares an offset with: a day, a batch, an operator; None: not said."""
 
     def __post_init__(self) -> None:
         x = self.x.copy()
@@ -74,7 +78,7 @@ class Trial:
         if self.y is None or self.u is None:
             return None
         asked_in = self.replicate_of or self.t
-        return Told(self.t, self.u, self.y, self.is_given, self.is_row, asked_in, self.sem)
+        return Told(self.t, self.u, self.y, self.is_given, self.is_row, asked_in, self.sem, self.block)
 
     @property
     def is_evaluation(self) -> bool:
@@ -91,6 +95,7 @@ class Trial:
         checks.truth("is_given", self.is_given)
         checks.truth("because_of_value", self.because_of_value)
         checks.truth("is_row", self.is_row)
+        checked_block(self.block)
         if self.retracted is not None:
             checks.truth("retracted", self.retracted)
         if self.replicate_of is not None:
@@ -106,6 +111,19 @@ class Trial:
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
         return {name: plain(getattr(self, name)) for name in STORED}
+
+
+def checked_block(block: Any) -> str | float | None:
+    """A label of a block, as it is kept; None where there is none."""
+    label = block.item() if isinstance(block, np.generic) else block
+    is_number = isinstance(label, int | float) and not isinstance(label, bool)
+    if isinstance(label, str):
+        return checks.text("block", label)
+    if label is None or (is_number and math.isfinite(label)):
+        return label  # type: ignore[no-any-return]
+    raise TypeError(
+        f"block must be a string or a finite number, got block={block!r}; a date is str(date)"
+    )
 
 
 def plain(value: Any) -> Any:

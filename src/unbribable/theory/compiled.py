@@ -147,7 +147,10 @@ def _address(array: Any) -> int:
 
 
 class Ranks:
-    """Holds changing state: at each candidate the items as they were ranked last, to begin with."""
+    """Holds changing state: the last ranking of the items at each candidate.
+
+    The next sort starts from it.
+    """
 
     def __init__(self) -> None:
         self._order = np.zeros((0, 0), dtype=np.int32)

@@ -134,7 +134,7 @@ class Differences:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class DifferenceBounds:
     """An instance whose bounds hold: its differences, their noise part, and its budget."""
 
     differences: Differences
@@ -157,7 +157,7 @@ class Source:
         return self.differences.mu[indices] + self.noise[indices] + shift
 
 
-def paired_certificate(rec: int, single: Floats, sources: Sequence[Source]) -> float:
+def paired_certificate(rec: int, single: Floats, sources: Sequence[DifferenceBounds]) -> float:
     """By how much any candidate can be better than `rec`, at most (ours).
 
         max( 0, max over x != rec of min( single(x), min over instances of D(x) ) )

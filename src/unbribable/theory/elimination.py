@@ -11,7 +11,7 @@ from unbribable.theory import compiled
 def rule_out(
     own: Sequence[Floats], other: Sequence[Floats], tolerance: float, sets: Bools, top: Floats
 ) -> int:
-    """Take out of each set whom the bounds of two sources, at its level or one above, rule out (ours).
+    """Remove from each set what the bounds of two sources, at its level or one above, rule out (ours).
 
     Args:
         own: Upper and lower bounds, (n_levels, n) each.

@@ -37,12 +37,9 @@ class Shift(ABC):
     def narrow(self, indices: Ints) -> None:
         """Bring low and high closer together at these candidates, where that costs little."""
 
-    def prepare(self, i: int) -> None:
-        """Candidate i is going to be read."""
-
     @abstractmethod
     def follow(self, i: int, update: Update) -> None:
-        """Follow the reading of candidate i, which `update` describes."""
+        """Follow the reading of candidate i, which `update` describes; low and high agreed there."""
 
     @abstractmethod
     def extend(self, is_rebuilt: bool) -> None:
@@ -141,17 +138,13 @@ class ExactShift(Shift):
     def _looked_up(self, part: Ints) -> tuple[Floats, Ints]:
         """R, or columns of it, and where these candidates are there; R itself is not copied."""
         p = self._posterior
-        if len(p.tally.item_counts) == p.m <= N_ROWS:
+        if p.tally.n_items == p.m <= N_ROWS:
             return p.columns(slice(None)), part
         return np.ascontiguousarray(p.columns(part)), np.arange(len(part))
 
-    def prepare(self, i: int) -> None:
-        if self.is_open:
-            self.resolve(np.array([i]))
-
     def follow(self, i: int, update: Update) -> None:
         p = self._posterior
-        if len(p.tally.item_counts) * len(p.mu) <= N_SMALL:
+        if p.tally.n_items * len(p.mu) <= N_SMALL:
             R = p.columns(slice(None))
             self.low = self.high = (
                 self.formula.of_columns(R, self._critical)

@@ -2,7 +2,6 @@
 
 import math
 
-from scipy.optimize import brentq
 from scipy.special import rel_entr
 
 
@@ -47,5 +46,7 @@ def tail_sharp(budget: float, p: float, cap: float, delta: float) -> float:
 
     if shortfall(1.0) < 0.0:
         return budget
+    from scipy.optimize import brentq  # late, as in `polish`
+
     share = float(brentq(shortfall, p, 1.0, xtol=1e-14))
     return min(budget, budget * (share + 1e-13))  # to the valid side of the root

@@ -90,23 +90,21 @@ class ExactWidth:
 
     def by_library(self, columns: Floats, where: Ints | None, critical: Ints) -> Floats:
         """`of_columns` at points `where` (None: at all); `critical` is theirs, (k,)."""
-        found = compiled.knapsack(self.tally.signed_weights(columns), where, *self._load, critical)
-        return self._scaled(found)
+        counts, n_units, scale, lam = self._load
+        weights = self.tally.signed_weights(columns)
+        return scale * compiled.knapsack(weights, where, counts, n_units, critical) / lam
 
     def bracket(self, columns: Floats, where: Ints, critical: Ints) -> Floats:
         """Lower and upper bounds on the same, (2, k), at once."""
-        found = compiled.bracket(self.tally.signed_weights(columns), where, *self._load, critical)
-        return self._scaled(found)
+        counts, n_units, scale, lam = self._load
+        weights = self.tally.signed_weights(columns)
+        return scale * compiled.bracket(weights, where, counts, n_units, critical) / lam
 
     @property
-    def _load(self) -> tuple[Floats, float]:
-        """The readings each item stands for, and how many of all can be lies as large as possible."""
-        tally = self.tally
-        return tally.item_counts, min(self.C / min(self.C, self.cap), float(tally.n_readings))
-
-    def _scaled(self, found: Floats) -> Floats:
-        scaled: Floats = min(self.C, self.cap) * found / lam_rounded(self.tally)
-        return scaled
+    def _load(self) -> tuple[Floats, float, float, float]:
+        """The readings of each item, how many of all can be lies of the largest size, that size, lam."""
+        tally, size = self.tally, min(self.C, self.cap)
+        return tally.item_counts, min(self.C / size, float(tally.n_readings)), size, lam_rounded(tally)
 
     def slope(self, at: BeliefAt) -> Slope:
         weights = self.tally.weights(at.columns)[:, 0]

@@ -1,4 +1,4 @@
-"""What a choice reckons with besides the readings: pending queries, and points to avoid."""
+"""What a choice takes into account besides the readings: pending queries, and points to avoid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,21 +23,19 @@ class Avoided:
     kernel: Kernel
 
     def leaves_out(self, U: Floats) -> Bools:
-        """Which of U, (n, d), not to choose: the points, and those close to one and to no reading.
+        """Which of U, (n, d), not to choose: points to avoid, and those close to one and to no reading.
 
-        A point is close to what is correlated with it by CLOSE or more; if a reading is as close, that
-        counts. So a region without readings is approached from where there are some, by halves, not
-        point after point along its highest bounds.
+        Close means a correlation of CLOSE or more. So a region without readings is approached from where
+        there are some, by halves, not point after point along its highest bounds.
         """
         lost = _correlation(self.kernel, U, self.points)
         read = _correlation(self.kernel, U, self.read)
         return is_among(U, self.points) | (lost >= CLOSE) & (lost > read + 1e-9)
 
     def allowed(self, X: Floats, among: Bools | None = None) -> Bools | None:
-        """The candidates X, (n, d), to choose among: of `among` (all if None) those not left out.
+        """The candidates X, (n, d), to choose among: of `among` (None: all) those not left out.
 
-        If that is none, those outside of `among`, then those that are no points to avoid themselves,
-        then `among`, since all are.
+        If there is none, also those outside of `among`; then all but the points to avoid; then `among`.
         """
         is_free = ~self.leaves_out(X)
         masks = [is_free, ~is_among(X, self.points)]
@@ -95,7 +93,7 @@ def is_among(U: Floats, points: Sequence[Floats] | Floats) -> Bools:
 
 
 def _correlation(kernel: Kernel, U: Floats, others: Floats) -> Floats:
-    """Of each of U with the closest of the others, (n,); 0 if there are none."""
+    """The correlation of each of U with the closest of the others, (n,); 0 if there are none."""
     if not len(others):
         return np.zeros(len(U))
     scale = np.sqrt(np.outer(kernel.diag(U), kernel.diag(others)))

@@ -15,10 +15,10 @@ def best(
     Ties go to the lowest index.
 
     Args:
-        now: Belief and widths of whoever chooses.
+        now: Belief and widths of the instance that chooses.
         alpha: Widening factor.
         among: Candidates allowed, (n,); all if None.
-        ahead: What else the choice reckons with.
+        ahead: What else the choice takes into account.
     """
     factor = alpha * ahead.shrink
     if now.shift.is_open:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
 
 from unbribable.decision.asking.ahead import Avoided
 from unbribable.decision.asking.anywhere import Anywhere
@@ -17,7 +16,7 @@ from unbribable.model.expected import Expected
 from unbribable.model.kernels import Kernel
 
 if TYPE_CHECKING:
-    from unbribable.decision.asking.choice import Choice
+    from unbribable.decision.asking.next_round import NextRound
 
 N_STARTS = 10
 """Candidates from which a local search starts, and as many random points; fewer for d < 3."""
@@ -28,10 +27,10 @@ _COST = 1e7
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rule:
-    """The least of some upper bounds, at the points where others leave hope."""
+    """Maximise the minimum of several upper bounds, over points that are not ruled out."""
 
     player: Believer
-    """Its bound, mu + alpha * width, reckons with pending queries."""
+    """Its bound, mu + alpha * width, takes pending queries into account."""
     alpha: float = 1.0
     others: tuple[Believer, ...] = ()
     """Those whose upper bounds (alpha = 1) count too."""
@@ -40,8 +39,8 @@ class Rule:
     floors: Callable[[], Sequence[tuple[Believer, float]]] = tuple
     """Off the candidates: whose upper bounds (alpha = 1) must reach what; asked for when needed."""
     values: Floats | None = None
-    """The rule at the candidates, (n,), where it is none of the player's bound alone."""
-    surface: "Callable[[Choice], Landscape] | None" = None
+    """The rule at the candidates, (n,), where the player's bound alone does not give it."""
+    surface: "Callable[[NextRound], Landscape] | None" = None
     """The same anywhere."""
 
 
@@ -109,7 +108,7 @@ class Surface(Landscape):
     floors: tuple[tuple[Anywhere, float], ...] = ()
     """Instances with what their upper bound (alpha = 1) must reach."""
     expected: Expected | None = None
-    """The pending queries that the player reckons with."""
+    """The pending queries that the player takes into account."""
 
     def values(self, U: Floats) -> Floats:
         """The rule at points U, (k, d); -inf where a floor is not reached."""
@@ -197,10 +196,11 @@ def polished(
 
 
 def polish(surface: Landscape, box: Box, starts: Floats) -> Floats:
-    """Where L-BFGS-B ends from the starts, (k, d), all of which keep the floors: points, snapped.
+    """The points where L-BFGS-B ends from the starts, (k, d), snapped. Every start keeps the floors.
 
     A search that runs into a floor is also taken back on its way, by halves.
     """
+    from scipy.optimize import minimize  # late: a command that polishes nothing starts faster
 
     def negative(u: Floats) -> tuple[float, Floats]:
         value, gradient = surface.value_and_gradient(u)

@@ -4,7 +4,8 @@ The only place in which it matters whether the domain is finite.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from unbribable.decision.asking.ahead import NOTHING, Ahead
 from unbribable.decision.asking.best import best, promising
 from unbribable.decision.asking.rule import Landscape, Play, Rule, Surface, polished
+from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.levels import Believer
 from unbribable.model import checks
 from unbribable.model.box import Box, Candidates
@@ -22,7 +24,7 @@ from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.information_gain import MaxInformationGain
 
 if TYPE_CHECKING:
-    from unbribable.decision.asking.choice import Choice
+    from unbribable.decision.asking.next_round import NextRound
 
 M_POLISHED = 2048
 """Points read beyond which a choice on a Box is not polished any more: the candidates lie densely by
@@ -53,6 +55,14 @@ class Search(ABC):
             if index is not None:
                 self._known[key] = index
         return index
+
+    def located(self, reading: Reading) -> tuple[int, Reading]:
+        """The candidate that was read, and the reading at that very point: scaling rounds."""
+        index = self.index_of(reading.u)
+        if index is None:
+            raise ValueError(f"u must be a candidate of the domain, got u={reading.u.tolist()}")
+        u = self.point(index)
+        return index, reading if u is reading.u else replace(reading, u=u)
 
     def point(self, index: int) -> Floats:
         """The candidate, as the kernel sees it: always the same array."""
@@ -93,16 +103,16 @@ class Search(ABC):
     is_saved_by_point = False
     """Whether a saved state has to name the points read, since indices do not tell."""
 
-    def polished(self, play: Play, choice: "Choice") -> Play:
+    def polished(self, play: Play, choice: "NextRound") -> Play:
         """The play, moved off the candidates where that is better."""
         return play
 
-    def grow(self, u: Floats, learner: Believer | None, stream: int) -> bool:
+    def grow(self, u: Floats, guide: Callable[[], Believer | None], stream: int) -> bool:
         """Make u a candidate before it is read; whether there are further candidates now."""
         return False
 
     def grow_all(self, points: Sequence[Floats]) -> bool:
-        """The same for a whole history."""
+        """`grow` for a whole history at once."""
         return False
 
     def gap(self, assumptions: Assumptions) -> float:
@@ -116,7 +126,7 @@ class Search(ABC):
 
 
 class GridSearch(Search):
-    """Holds changing state: nothing but what it has looked up. The candidates are the whole domain."""
+    """Holds changing state: a cache of what it has looked up. The candidates are the whole domain."""
 
     def _bounds(self, rule: Rule, ahead: Ahead) -> list[Floats]:
         player = rule.player
@@ -159,7 +169,7 @@ class BoxSearch(Search):
         bounds = [other.mu + other.width for other in rule.others]
         return [*bounds, player.mu + ahead.shrink * player.width]
 
-    def polished(self, play: Play, choice: "Choice") -> Play:
+    def polished(self, play: Play, choice: "NextRound") -> Play:
         rule, player = play.rule, play.rule.player.now
         if player.posterior.m > M_POLISHED:
             return play
@@ -175,8 +185,8 @@ class BoxSearch(Search):
             play, surface(rule, choice), hopes, self.candidates, self._box, choice.stream, ahead.avoided
         )
 
-    def grow(self, u: Floats, learner: Believer | None, stream: int) -> bool:
-        """Make u a candidate, and with it some points round it and round the learner's incumbent.
+    def grow(self, u: Floats, guide: Callable[[], Believer | None], stream: int) -> bool:
+        """Make u a candidate, and with it some points round it and round the guide's incumbent.
 
         As many local ones in all as there were Sobol points. They are drawn from a fixed stream, so
         they are a function of the readings alone.
@@ -185,8 +195,9 @@ class BoxSearch(Search):
         if known is not None:
             u = self.candidates.coordinates[known]  # the scaling of x may have rounded it
         new = [u]
-        if learner is not None and self._n_local < self._box.n_candidates:
-            incumbent = self.candidates.coordinates[np.argmax(learner.lcb_bar)]
+        leader = guide()
+        if leader is not None and self._n_local < self._box.n_candidates:
+            incumbent = self.candidates.coordinates[np.argmax(leader.lcb_bar)]
             rng = np.random.default_rng([3, stream])
             reach = 0.2 * 0.5 ** rng.integers(0, 5, size=(2 * N_LOCAL, 1))
             centres = np.repeat([u, incumbent], N_LOCAL, axis=0)
@@ -196,7 +207,7 @@ class BoxSearch(Search):
         return self.candidates.add(np.array(new)) > 0
 
     def grow_all(self, points: Sequence[Floats]) -> bool:
-        """Make these candidates. They take the place of local ones, none of which follow."""
+        """Make these points candidates. They replace local ones: none are added from then on."""
         self._n_local = self._box.n_candidates
         return self.candidates.add(np.array(points)) > 0
 
@@ -220,7 +231,7 @@ class BoxSearch(Search):
         return points
 
 
-def surface(rule: Rule, choice: "Choice") -> Landscape:
+def surface(rule: Rule, choice: "NextRound") -> Landscape:
     """The rule anywhere."""
     if rule.surface is not None:
         return rule.surface(choice)
@@ -234,7 +245,7 @@ def surface(rule: Rule, choice: "Choice") -> Landscape:
 
 
 def search_on(domain: Grid | Box) -> Search:
-    """The search of a domain; refuses what is none."""
+    """The search for a domain; refuses anything else."""
     if isinstance(domain, Grid):
         return GridSearch(domain)
     if isinstance(domain, Box):

@@ -1,1 +1,1 @@
-"""One file an algorithm: who is drawn, who plays and learns, what follows, whom to trust."""
+"""One file an algorithm: who is drawn, who plays and learns, what follows, which bounds to trust."""

@@ -6,11 +6,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.next_round import NextRound
 from unbribable.decision.asking.rule import Play, Rule
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.policy import Policy
+from unbribable.decision.policy import Lessons, Policy
+from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.conditions import Blind, Condition, Detected, Note, settled
 from unbribable.decision.proven.guarantee import Guarantee, threat_of
 from unbribable.model import checks
@@ -64,12 +65,12 @@ class FastSlow(Policy):
         }
         self._kept_slow: tuple[int, Play] | None = None  # with slow's readings by then
 
-    def plays(self, choice: Choice) -> list[Play]:
+    def plays(self, choice: NextRound) -> list[Play]:
         if self.detected is not None:
             return [self._play(choice, "all", 1.0)]  # [BKS20, Alg. 1]
         return [self._play(choice, label, probability) for label, probability in self.draws]
 
-    def _play(self, choice: Choice, label: str, probability: float) -> Play:
+    def _play(self, choice: NextRound, label: str, probability: float) -> Play:
         rule, kept = self._rules[label], self._kept_slow
         is_kept = label == "slow" and choice.is_plain
         if is_kept and kept is not None and kept[0] == self._slow.n_readings:
@@ -82,26 +83,27 @@ class FastSlow(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return drawn if self.detected is None else "all"
 
-    def learners(self, label: str | None) -> tuple[Instance, ...]:
-        return (self._all,) if label in ("all", None) else (self.instances[label], self._all)
+    def lessons(self, reading: Reading) -> Lessons:
+        learner, every = reading.learner, (self._all, reading.y)
+        if learner is None or learner == "all":
+            return (every,)
+        return ((self.instances[learner], reading.y), every)
 
-    def after(self, labels: Sequence[str], t: int) -> None:
+    def conclude(self, labels: Sequence[str], t: int) -> bool:
         if self.detected is None:
             lower = self._robust[0].lcb_bar
             for other in self._robust[1:]:
                 lower = np.maximum(lower, other.lcb_bar)
             if (self._fast.ucb_bar - lower).min() < -self.assumptions.tolerance:  # [BKS20, Eq. 19]
                 self.detected = t
-
-    def grown(self, n: int) -> None:
-        self._kept_slow = None
-
-    def is_refuted(self) -> bool:
         slow, every = self._slow, self._all
         if slow.is_crossed or every.is_crossed:
             return True
         gap = np.minimum(slow.ucb_bar, every.ucb_bar) - np.maximum(slow.lcb_bar, every.lcb_bar)
         return bool(gap.min() < -self.assumptions.tolerance)
+
+    def grown(self, n: int) -> None:
+        self._kept_slow = None
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")

@@ -1,13 +1,14 @@
 """One instance that plays its own upper confidence bound: GP-UCB, and Algorithm 1."""
 
+from collections.abc import Sequence
 from typing import Unpack
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.next_round import NextRound
 from unbribable.decision.asking.rule import Play, Rule
-from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.policy import Policy
+from unbribable.decision.policy import Lessons, Policy
+from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.guarantee import Guarantee, threat_of
 from unbribable.model import checks
 from unbribable.model.box import Box
@@ -32,7 +33,7 @@ class OneInstance(Policy):
         self.parameters = {} if C is None else {"C": C}
         self.budgets = {"main": Budget(C or 0.0, assumptions.delta)}
 
-    def plays(self, choice: Choice) -> list[Play]:
+    def plays(self, choice: NextRound) -> list[Play]:
         rule = Rule(self.instances["main"])
         index, ucb = choice.best(rule)  # [BKS20, Eq. 13]
         return [Play(1.0, "main", rule, index, ucb)]
@@ -40,10 +41,10 @@ class OneInstance(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return "main"
 
-    def learners(self, label: str | None) -> tuple[Instance, ...]:
-        return (self.instances["main"],)
+    def lessons(self, reading: Reading) -> Lessons:
+        return ((self.instances["main"], reading.y),)
 
-    def is_refuted(self) -> bool:
+    def conclude(self, labels: Sequence[str], t: int) -> bool:
         return self.instances["main"].is_crossed
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:

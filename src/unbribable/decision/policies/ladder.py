@@ -1,7 +1,7 @@
 """The ladder, for unknown corruption, any adversary and no horizon (ours)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Unpack
@@ -9,11 +9,11 @@ from typing import Unpack
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.next_round import NextRound
 from unbribable.decision.asking.rule import Play, Rule
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.policy import Policy
+from unbribable.decision.policy import Lessons, Policy
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.conditions import Condition, Consistent, Note
 from unbribable.decision.proven.guarantee import Guarantee, threat_of
@@ -62,7 +62,7 @@ class Ladder(Policy):
 
     # --- playing -------------------------------------------------------------------------------
 
-    def plays(self, choice: Choice) -> list[Play]:
+    def plays(self, choice: NextRound) -> list[Play]:
         number, among = self._player(choice.turn)
         level = self._level(number)
         rule = Rule(level)
@@ -88,7 +88,7 @@ class Ladder(Policy):
         return n_begun + (not self._is_refuted), None
 
     def _floors(self, level: AtLevel) -> tuple[tuple[Believer, float], ...]:
-        """What the upper bounds of a potential maximiser of a level reach, off the candidates too."""
+        """What upper bounds of a potential maximiser of a level must reach, also off the candidates."""
         return ((level, float(level.lcb_bar.max()) - self.assumptions.tolerance),)
 
     def maximisers_now(self) -> Bools:
@@ -104,40 +104,36 @@ class Ladder(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return "main"
 
-    def learners(self, label: str | None) -> tuple[Instance, ...]:
-        return (self._main,)
+    def lessons(self, reading: Reading) -> Lessons:
+        return ((self._main, reading.y),)
 
-    def before(self, reading: Reading, turn: int) -> Reading:
-        """Let the level that plays begin, before its reading.
+    def before(self, reading: Reading, turn: Callable[[int], int]) -> Reading:
+        """Start the level that plays in this round, before its reading is learned.
 
-        Where a host asked, it is the one that would be asked now. A point that others chose takes no
-        turn, or whoever tells one after each query would keep all even turns for himself.
+        If a host asked, that is the level whose turn it would be now. A point that somebody else chose
+        takes no turn: otherwise, telling one after each query would use up all the even turns.
         """
         if reading.chosen_by != "algorithm":
             return reading
         if not reading.level:
-            reading = replace(reading, level=self._player(turn)[0])
+            reading = replace(reading, level=self._player(turn(reading.t))[0])
         for number in range(len(self.begun) + 1, reading.level + 1):
             C = ladder_budget(self.unit, number)
             self._main.begin_level(C)
             self.begun += (AtLevel(self._main, _label(number), C, number - 1),)
         return reading
 
-    def after(self, labels: Sequence[str], t: int) -> None:
+    def conclude(self, labels: Sequence[str], t: int) -> bool:
         """Look whether no lies within c_max explain the readings.
 
         A level that allows for a lie of c_max in every reading covers whatever was told. Its bounds are
         wider than those of the levels below, so it is looked at only if the highest is crossed.
         """
         self.safe_up_to = self.assumptions.c_max * self._main.n_readings  # no readings hold more
-        if self._is_refuted:
-            return
         top = self._covering_everything()
         has_begun = top <= len(self.begun)
-        if has_begun or not self.begun or self._is_crossed(len(self.begun)):
-            self._is_refuted = self._is_crossed(top)
-
-    def is_refuted(self) -> bool:
+        may_be = has_begun or not self.begun or self._is_crossed(len(self.begun))
+        self._is_refuted = self._is_refuted or (may_be and self._is_crossed(top))
         return self._is_refuted
 
     def lcb_of(self, reading: Reading, i: int) -> float | None:
@@ -160,7 +156,7 @@ class Ladder(Policy):
         return Guarantee(threat, (_label(number),), probability, C, is_guess=is_guess)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
-        """Those of the level in question and of all above it, which cover no less."""
+        """Whether its level is the one in question or one above, which covers no less."""
         return reading.level >= _number(labels[0])
 
     def named(self, label: str) -> Believer:
@@ -181,13 +177,13 @@ class Ladder(Policy):
         return [Consistent(ladder_budget(self.unit, number), below, self.assumptions.delta, held)]
 
     def _level(self, number: int) -> AtLevel:
-        """That level; one that has not begun as if it began now."""
+        """The level of that number. One that has not begun is shown as if it began now."""
         if number <= len(self.begun):
             return self.begun[number - 1]
         return AtLevel(self._main, _label(number), ladder_budget(self.unit, number), None)
 
     def _covering(self, C: float) -> int:
-        """The lowest level that covers C, and what c_max leaves of it in so many readings."""
+        """The lowest level that covers C, or as much as lies of c_max in all readings can amount to."""
         return ladder_level(self.unit, min(C, self.assumptions.c_max * self._main.n_readings))
 
     def _covering_everything(self) -> int:
@@ -198,7 +194,7 @@ class Ladder(Policy):
         return next((number for number in range(1, last) if not self._is_crossed(number)), last)
 
     def _is_crossed(self, number: int) -> bool:
-        """Whether its bounds leave some candidate no value, which proves a larger corruption."""
+        """Whether the level's bounds leave some candidate no value, which proves a larger corruption."""
         return self._bounds(number).is_refuted
 
     def _bounds(self, number: int) -> ValidBounds:

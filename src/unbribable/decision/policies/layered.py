@@ -7,12 +7,13 @@ from typing import Any, Unpack
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.next_round import NextRound
 from unbribable.decision.asking.rule import Play, Rule
 from unbribable.decision.instance import Instance, crossed
 from unbribable.decision.options import Options, OptionWords
 from unbribable.decision.policies.gp_ucb import OneInstance
-from unbribable.decision.policy import Policy
+from unbribable.decision.policy import Lessons, Policy
+from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.conditions import Condition, Note, PastHorizon
 from unbribable.decision.proven.guarantee import Guarantee, threat_of
 from unbribable.decision.proven.levels import Believer
@@ -76,7 +77,7 @@ class Layers(Policy):
         # with the player's readings by then
         self._kept: list[tuple[Instance, int, Play] | None] = list(self._nothing)
 
-    def plays(self, choice: Choice) -> list[Play]:
+    def plays(self, choice: NextRound) -> list[Play]:
         if self._lowest is None:  # every set is empty: the assumptions are refuted
             top = self._layers[-1]
             rule = Rule(top, self._alpha)
@@ -89,7 +90,7 @@ class Layers(Policy):
             for k, kept in enumerate(known)
         ]
 
-    def _play(self, k: int, player: int, choice: Choice) -> Play:
+    def _play(self, k: int, player: int, choice: NextRound) -> Play:
         """argmax over M(l) of ucb_l(.; alpha), kept until the layer that plays or its set changes.
 
         The sets are nested: all layers from the lowest open one up are open.
@@ -106,11 +107,12 @@ class Layers(Policy):
             return self._layers[-1].label
         return drawn if self._levels[drawn] >= self._lowest else None
 
-    def learners(self, label: str | None) -> tuple[Instance, ...]:
-        layers = () if label is None else (self.instances[label],)
-        return layers if self._all is None else (*layers, self._all)
+    def lessons(self, reading: Reading) -> Lessons:
+        learner, y = reading.learner, reading.y
+        layers = () if learner is None else ((self.instances[learner], y),)
+        return layers if self._all is None else (*layers, (self._all, y))
 
-    def after(self, labels: Sequence[str], t: int) -> None:
+    def conclude(self, labels: Sequence[str], t: int) -> bool:
         """M(i) &= {ucb_bar_l >= max lcb_bar_l} for i <= l [BKS20, Eqs. 33, 34].
 
         # differs: the listing forgets to intersect M(l) with M(l+1); the definition does.
@@ -122,16 +124,21 @@ class Layers(Policy):
         if n_changed:
             self._kept[:n_changed] = self._nothing[:n_changed]
             self._look()
+        if self._lowest is None:
+            return True
+        top = self._layers[-1]
+        upper, lower = (top.ucb_bar, top.lcb_bar) if self._all is None else self._top
+        return crossed(upper, lower, self.assumptions.B0, self.assumptions.tolerance)
 
     def _rule_out(self, k: int) -> int:
-        """Take out whom layer k rules out; of how many sets, at most."""
+        """Remove the points layer k rules out from the sets 1..k. Returns how many may have changed."""
         may_be_best = self._may_be_best(k)
         is_any_lost = (self.maximisers[k] > may_be_best).any()  # they are nested
         self.maximisers[: k + 1] &= may_be_best
         return k + 1 if is_any_lost else 0
 
     def _rule_out_by_all(self, every: Instance, labels: Sequence[str]) -> int:
-        """Take out whom the layers, of which these have new bounds, and "all" rule out together."""
+        """The same for what layers and "all" rule out together; these labels have new bounds."""
         changed = [self._layers[self._levels[label]] for label in labels if label in self._levels]
         if self._bars is None:
             self._bars, self._top = np.empty((2, *self.maximisers.shape)), np.empty((2, len(every.mu)))
@@ -159,7 +166,7 @@ class Layers(Policy):
         return found
 
     def _at(self, k: int) -> tuple[Believer, ...]:
-        """By whom level k rules points out: its layer, and "all" at its corruption."""
+        """The bounds that level k rules points out with: its layer's, and those of "all" at its C."""
         layer = self._layers[k]
         return (layer,) if self._all is None else (layer, self._all.at_levels[k])
 
@@ -170,7 +177,7 @@ class Layers(Policy):
         return upper, lower
 
     def _floors(self, k: int) -> tuple[tuple[Believer, float], ...]:
-        """What the upper bounds of a potential maximiser of level k reach, off the candidates too."""
+        """What upper bounds of a potential maximiser of level k must reach, also off the candidates."""
         tolerance = self.assumptions.tolerance
         return tuple(
             (each, float(self._level_bounds(level)[1].max()) - tolerance)
@@ -185,15 +192,8 @@ class Layers(Policy):
         self._lowest = int(np.argmax(is_open)) if is_open.any() else None
 
     def learner_again(self, learner: str | None) -> str | None:
-        """Nobody: once every set is empty the top layer learns from all rounds, not from its share."""
+        """Nobody: with every set empty the top layer learned from all rounds, not from its share."""
         return None
-
-    def is_refuted(self) -> bool:
-        if self._lowest is None:
-            return True
-        top = self._layers[-1]
-        upper, lower = (top.ucb_bar, top.lcb_bar) if self._all is None else self._top
-        return crossed(upper, lower, self.assumptions)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
         threat = threat_of(threat, "weak")
@@ -230,13 +230,13 @@ class Layers(Policy):
         return Guarantee("strong", labels, probability, C)
 
     def _against_strong(self, C: float) -> tuple[Believer, ...]:
-        """Whose budget, of all lies there are, covers C; of "all" the lowest level that does."""
+        """The layers whose budget covers C even with every lie, and the lowest such level of "all"."""
         layers = tuple(layer for layer in self._layers if layer.C >= C)
         levels = () if self._all is None else self._all.at_levels
         return (*layers, *[level for level in levels if level.C >= C][:1])
 
     def _from(self, k: int) -> tuple[Believer, ...]:
-        """Whose bounds hold against a weak adversary if level k covers the corruption."""
+        """Those whose bounds hold against a weak adversary if level k covers the corruption."""
         layers = self._layers[k:]
         return layers if self._all is None else (*layers, self._all.at_levels[k])
 

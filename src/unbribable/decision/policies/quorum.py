@@ -9,11 +9,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from unbribable.decision.algorithm import Algorithm
-from unbribable.decision.asking.choice import Choice
+from unbribable.decision.asking.next_round import NextRound
 from unbribable.decision.asking.rule import Landscape, Play, Rule
 from unbribable.decision.instance import Instance
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.policy import Policy
+from unbribable.decision.policy import Lessons, Policy
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.counted import Counted, CountedLies, kth_smallest
 from unbribable.decision.proven.guarantee import Guarantee, threat_of
@@ -40,14 +40,14 @@ class Quorum(Policy):
         self.n_lies = checks.integer("n_lies", n_lies, at_least=0)
         self._shares = quorum_shares(assumptions.delta, self.n_lies)
         self._labels = tuple(f"hand-{g + 1}" for g in range(n_hands(self.n_lies)))
-        # A round's own hand is fixed with its point; whoever else brings a reading, its hand is drawn.
+        # The hand of a round that was asked is fixed with its point; that of any other reading is drawn.
         self.draws = tuple((label, 1.0 / len(self._labels)) for label in self._labels)
         hands = {label: Budget(0.0, self._shares.hand) for label in self._labels}
         self.budgets = {**hands, "all": Budget(0.0, self._shares.every)}
         self.parameters = {"n_lies": self.n_lies}
 
     def options_of(self, label: str) -> Options:
-        """The energy form is for honest readings alone, which those of all are not."""
+        """The energy form is for honest readings alone, so not for "all", which holds the lies too."""
         is_energy = self.options.noise == "energy"
         return replace(self.options, noise="tight") if label == "all" and is_energy else self.options
 
@@ -65,7 +65,7 @@ class Quorum(Policy):
 
     # --- playing -------------------------------------------------------------------------------
 
-    def plays(self, choice: Choice) -> list[Play]:
+    def plays(self, choice: NextRound) -> list[Play]:
         """argmax u among the candidates that the bounds do not rule out; refuted, as GP-UCB does."""
         counted, ahead = self.counted, choice.ahead(self._every)
         if counted.is_refuted:
@@ -103,13 +103,11 @@ class Quorum(Policy):
         g = int(np.lexsort((n_readings, uppers))[self.n_lies])
         return g if KAPPA * sigmas[g] >= sigmas.max() else int(np.argmax(sigmas))
 
-    def dealt(self, play: Play, choice: Choice) -> Play:
-        """Off the candidates the hand is that whose bound is u there."""
-        if play.u is None:
-            return play
+    def dealt(self, play: Play, u: Floats, choice: NextRound) -> Play:
+        """Off the candidates, too, the hand is the binding one at the point; see `_binding`."""
         views = [choice.anywhere(hand) for hand in self.hands]
-        uppers = np.array([view.ucb(play.u[None, :], 1.0)[0] for view in views])
-        sigmas = np.array([view.describe(play.u)[1] for view in views])
+        uppers = np.array([view.ucb(u[None, :], 1.0)[0] for view in views])
+        sigmas = np.array([view.describe(u)[1] for view in views])
         hand = self.hands[self._binding(uppers, sigmas)]
         return replace(play, learner=hand.label, rule=replace(play.rule, player=hand))
 
@@ -118,14 +116,10 @@ class Quorum(Policy):
     def learner_of(self, drawn: str) -> str | None:
         return drawn
 
-    def learners(self, label: str | None) -> tuple[Instance, ...]:
-        assert label is not None
-        return (self.instances[label], self._every)
-
-    def heard(self, reading: Reading, label: str) -> float:
-        if label == "all":
-            return reading.y
-        return self.counted.heard(reading.t, reading.y, self._quality(reading))
+    def lessons(self, reading: Reading) -> Lessons:
+        assert reading.learner is not None
+        heard = self.counted.heard(reading.t, reading.y, self._quality(reading))
+        return ((self.instances[reading.learner], heard), (self._every, reading.y))
 
     def learned(self, reading: Reading, index: int) -> None:
         hand = self._labels.index(reading.learner or "")
@@ -136,24 +130,22 @@ class Quorum(Policy):
         return math.sqrt(reading.lam / self.assumptions.lam)
 
     def shown(self) -> Mapping[str, Believer]:
-        """No hand's own, which a lie may have spoilt."""
+        """The bounds by all hands: a hand's own may be spoilt by a lie."""
         return {"quorum": self.counted}
 
     def shares_of_lies(self) -> tuple[float, float]:
-        """Those that are set aside for that: one event with the bounds."""
+        """The shares set aside for that, so that it is one event with the bounds."""
         return self._shares.energy, self._shares.level
 
     def guide(self, learner: str | None) -> Believer | None:
         return self.counted
 
-    def after(self, labels: Sequence[str], t: int) -> None:
+    def conclude(self, labels: Sequence[str], t: int) -> bool:
         self.counted.conclude()
+        return self.counted.is_refuted
 
     def grown(self, n: int) -> None:
         self.counted.extend()
-
-    def is_refuted(self) -> bool:
-        return self.counted.is_refuted
 
     def lcb_of(self, reading: Reading, i: int) -> float | None:
         return float(self.counted.lcb_bar[i])
@@ -169,7 +161,7 @@ class Quorum(Policy):
         return Guarantee(threat, ("quorum",), probability, math.inf, lies=lies)
 
     def is_trusted(self, reading: Reading, labels: Sequence[str]) -> bool:
-        """No: what is taken down is the bound of one hand, which lies may have spoilt."""
+        """No: the recorded bound is that of one hand, which lies may have spoilt."""
         return False
 
     def named(self, label: str) -> Believer:
@@ -184,7 +176,7 @@ class QuorumSurface(Landscape):
         choice: What is pending.
     """
 
-    def __init__(self, policy: Quorum, choice: Choice) -> None:
+    def __init__(self, policy: Quorum, choice: NextRound) -> None:
         counted = policy.counted
         self._hands = [choice.anywhere(hand) for hand in policy.hands]
         self._firsts = [hand.now.first_width for hand in policy.hands]
@@ -247,7 +239,7 @@ class QuorumSurface(Landscape):
         return mean + share * above, slope
 
     def _shrunk(self, upper: Floats, U: Floats, at: BeliefAt | None) -> Floats:
-        """With what pending queries will leave of the distance from the mean."""
+        """The bound with the distance from the mean shrunk to what pending queries will leave."""
         if self._expected is None:
             return upper
         at = self._elsewhere.at(U) if at is None else at

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outside:
+class Excluded:
     """That a reading lies outside what an instance leaves f at its point. Amounts in model units."""
 
     instance: str
@@ -23,7 +23,7 @@ class Outside:
     upper: float
 
 
-def certain(algorithm: "Algorithm") -> dict[int, Outside]:
+def certain(algorithm: "Algorithm") -> dict[int, Excluded]:
     """The rounds whose readings are lies for certain, under the assumptions; looks only.
 
     A reading is one if it lies outside the valid bounds, those of `recommend()` (of the layers the top
@@ -64,10 +64,10 @@ def robust_labels(algorithm: "Algorithm", C: float | None = None) -> tuple[str, 
     return tuple(label for label in guarantee.labels if algorithm.policy.named(label).C > 0.0)
 
 
-def outside_of(algorithm: "Algorithm", reading: Reading, labels: tuple[str, ...]) -> Outside | None:
-    """The interval, of these instances', that excludes a reading most; None if none does."""
+def outside_of(algorithm: "Algorithm", reading: Reading, labels: tuple[str, ...]) -> Excluded | None:
+    """Of these instances' intervals the one that excludes a reading most; None if none does."""
     B0 = algorithm.assumptions.B0
-    index = algorithm.search.index_of(reading.u)
+    index, _ = algorithm.search.located(reading)
     found = None
     for label in labels:
         instance = algorithm.policy.named(label)
@@ -76,5 +76,5 @@ def outside_of(algorithm: "Algorithm", reading: Reading, labels: tuple[str, ...]
         above, below = reading.y - upper, lower - reading.y
         excess = above if above > below else -below
         if max(above, below) > (0.0 if found is None else abs(found.excess)):
-            found = Outside(label, excess, lower, upper)
+            found = Excluded(label, excess, lower, upper)
     return found

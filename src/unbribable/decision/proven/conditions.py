@@ -55,6 +55,18 @@ class Open:
 
 
 @dataclass(frozen=True)
+class Corrected:
+    """What readings share besides f was estimated, right to three sd, and taken off them."""
+
+    within: float
+    """The largest of these amounts, in the user's units."""
+    n_blocks: int = 0
+    """Blocks, each with an offset; 0: there are none."""
+    has_drift: bool = False
+    """Whether the instrument may drift."""
+
+
+@dataclass(frozen=True)
 class InRange:
     """f, and every honest reading, is between these values, ends included."""
 
@@ -69,7 +81,9 @@ class OwnNoise:
     n: int
 
 
-Condition = FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open | InRange | OwnNoise
+Condition = (
+    FitIsRight | Blind | NoiseBlind | Missing | Chosen | InOrder | Open | InRange | OwnNoise | Corrected
+)
 
 
 def settled(conditions: Sequence[Condition]) -> tuple[Condition, ...]:

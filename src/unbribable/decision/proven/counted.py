@@ -34,7 +34,7 @@ from unbribable.theory.energy import noise_level
 
 if TYPE_CHECKING:
     from unbribable.decision.instance import Instance
-    from unbribable.theory.differences import Source
+    from unbribable.theory.differences import DifferenceBounds
 
 N_ROUNDS = 3
 """How often bounds and found lies are worked out from each other, at most."""
@@ -90,7 +90,7 @@ class Counted:
         self.n_lies = n_lies
         self._assumptions = assumptions
         self._level_delta = level_delta
-        self._told = Told()
+        self._told = Readings()
         self._repaired: dict[int, tuple[tuple[Any, ...], Spoilt]] = {}
         B0, n = assumptions.B0, len(every.mu)
         self.found: Ints = np.zeros(0, np.intp)
@@ -132,10 +132,10 @@ class Counted:
 
     @property
     def is_behind(self) -> bool:
-        """Whether there are readings that the bounds do not rest on yet."""
+        """Whether some readings may not be used by the bounds yet."""
         return self._every.is_behind
 
-    def source(self, rec: int) -> "Source | None":
+    def source(self, rec: int) -> "DifferenceBounds | None":
         """None: differences are bounded by leaving readings out."""
         return None
 
@@ -232,7 +232,7 @@ class Counted:
         np.minimum(self.ucb_bar, upper, out=self.ucb_bar)
         np.maximum(self.lcb_bar, lower, out=self.lcb_bar)
 
-    def _find(self, told: "Told") -> None:
+    def _find(self, told: "Readings") -> None:
         """Which readings are outside what the bounds leave to honest ones; once found, always."""
         told.allow(self.lcb_bar, self.ucb_bar)
         tolerance = self._assumptions.tolerance
@@ -240,7 +240,7 @@ class Counted:
         is_out[self.found] = True
         self.found = np.flatnonzero(is_out)
 
-    def _repair(self, told: "Told") -> None:
+    def _repair(self, told: "Readings") -> None:
         """The bounds over all hands, those with a found lie repaired, and over those without one."""
         found = self.found
         if not len(found):
@@ -275,7 +275,7 @@ class Counted:
             self._repaired[g] = key, Spoilt(found, rest, weights, hand.noise)
         return self._repaired[g][1]
 
-    def _bound_by_all(self, told: "Told", R: Floats) -> None:
+    def _bound_by_all(self, told: "Readings", R: Floats) -> None:
         """The bounds by one posterior of all readings, given its R; see the head of this file."""
         found, m, noise = self.found, len(R), self._every.noise
         y, price, can_be_lie = told.y, np.zeros(m), told.weight
@@ -307,7 +307,7 @@ class Spoilt:
     noise: Floats
     """Noise part of its width, (n,)."""
 
-    def bounds(self, told: "Told") -> tuple[Floats, Floats]:
+    def bounds(self, told: "Readings") -> tuple[Floats, Floats]:
         """Upper and lower bounds, the lies set to the middle of what is left to honest readings."""
         mu = self.rest + told.middle[self.found] @ self.weights
         width = self.noise + told.half[self.found] @ np.abs(self.weights)
@@ -342,7 +342,7 @@ class Repair:
         return slope
 
 
-class Told:
+class Readings:
     """Holds changing state: the readings told so far, and what valid bounds leave to the honest ones.
 
     Attributes:

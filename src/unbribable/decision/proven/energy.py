@@ -9,7 +9,7 @@ import numpy as np
 from unbribable.model.checks import Floats
 from unbribable.model.elsewhere import Elsewhere
 from unbribable.model.posterior import DRIFT_TOLERANCE, Posterior
-from unbribable.model.tally import Reading
+from unbribable.model.tally import Heard
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.energy import energy_radius2, fictitious_noises, noise_energy
 from unbribable.theory.widths import Proportional
@@ -31,7 +31,7 @@ class Form:
         self.q += (y - float(p.mu[i])) ** 2 / (float(p.var[i]) + eta)
         p.observe(i, y, eta, prior)
 
-    def observe_all(self, readings: Sequence[Reading]) -> None:
+    def observe_all(self, readings: Sequence[Heard]) -> None:
         """Take in readings (candidate, y, omega) at once, before any other. O(m^2 n)."""
         p = self.posterior
         scaled = [(i, y, p.lam * omega) for i, y, omega in readings]
@@ -97,7 +97,7 @@ class EnergyBounds:
             form.observe(i, y, omega, prior)
         self._work_out()
 
-    def observe_all(self, readings: Sequence[Reading]) -> None:
+    def observe_all(self, readings: Sequence[Heard]) -> None:
         """Take in readings (candidate, y, omega) at once, before any other."""
         self._n = len(readings)
         for form in self.forms:

@@ -61,7 +61,7 @@ def own_shares(delta: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Form:
+class AtNoise:
     """All readings at one fictitious noise."""
 
     eta: float
@@ -182,12 +182,12 @@ class LeftOut:
         return prior
 
     @cached_property
-    def forms(self) -> list[Form]:
+    def forms(self) -> list[AtNoise]:
         forms = []
         for eta in fictitious_noises(self.assumptions):
             inverse = Factor(self._prior + np.diag(eta * self._quality**2)).inverse()
             pull = inverse @ self._y
-            forms.append(Form(eta, inverse, pull, float(self._y @ pull)))
+            forms.append(AtNoise(eta, inverse, pull, float(self._y @ pull)))
         return forms
 
     def _find_certain(self, k: int) -> tuple[int, ...] | None:
@@ -305,7 +305,7 @@ class LeftOut:
             upper, lower = np.minimum(upper, mu + width), np.maximum(lower, mu - width)
         return upper, lower, is_left
 
-    def factor(self, form: Form, aa: Floats) -> tuple[Floats, Bools]:
+    def factor(self, form: AtNoise, aa: Floats) -> tuple[Floats, Bools]:
         """The factor of sigma without each set, given a_S' A_SS^-1 a_S, and whether there is one."""
         q = (form.q - aa) * (1.0 - DRIFT_TOLERANCE)
         radius2 = energy_radius2(self.assumptions.B, self._energy, form.eta, q)

@@ -10,7 +10,7 @@ import numpy as np
 from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.model.posterior import Posterior, Update
 from unbribable.theory.compiled import Ranks, pays_off
-from unbribable.theory.differences import Source
+from unbribable.theory.differences import DifferenceBounds
 from unbribable.theory.exact_shift import N_SMALL, Shift, closed_form
 from unbribable.theory.widths import ExactWidth, Width, lam_rounded, shifts_exact
 
@@ -57,9 +57,9 @@ class Believer(Protocol):
 
     @property
     def is_behind(self) -> bool:
-        """Whether there are readings that the bounds do not rest on yet."""
+        """Whether some readings may not be used by the bounds yet."""
 
-    def source(self, rec: int) -> Source | None:
+    def source(self, rec: int) -> DifferenceBounds | None:
         """Bounds on how much better than candidate `rec` the others are."""
 
 
@@ -288,7 +288,7 @@ class AtLevel:
         assert levels is not None
         return levels.upper[self._k], levels.lower[self._k]
 
-    def source(self, rec: int) -> Source | None:
+    def source(self, rec: int) -> DifferenceBounds | None:
         """That of the instance, at this level's corruption."""
         source = self._instance.source(rec)
         return None if source is None else replace(source, C=self.C)

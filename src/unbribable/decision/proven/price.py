@@ -207,11 +207,11 @@ def _bribe(algorithm: "Algorithm", instance: Instance, cap: float, units: Units)
     told = [
         reading
         for reading in algorithm.journal.readings
-        if reading.learner is not None and instance in algorithm.policy.learners(reading.learner)
+        if reading.learner is not None
+        and any(each is instance for each, _ in algorithm.policy.lessons(reading))
     ]
     row = instance.posterior.tally.row
-    points = [algorithm.search.index_of(reading.u) for reading in told]
-    rows = np.array([row[point] for point in points if point is not None], dtype=np.intp)
+    rows = np.array([row[algorithm.search.located(each)[0]] for each in told], dtype=np.intp)
     lams = np.array([reading.lam for reading in told])
     bribe = cheapest_bribe(source.differences, cap, rows, lams)
     lies = {}

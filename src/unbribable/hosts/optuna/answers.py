@@ -10,6 +10,7 @@ from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from unbribable.decision.proven.basis import Basis
 from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Kind, Reason, Suspect
@@ -82,8 +83,8 @@ class StudyRecommendation(Recommendation):
     (conditional parameters), for which see `conditional`.
     """
 
-    assumptions: str
-    """What the guarantee rests on, in words."""
+    assumptions: Basis
+    """What the guarantee rests on; it prints as words."""
     around: StudyFacts
     """What else there is to know before relying on the guarantee."""
     naive_number: int
@@ -103,12 +104,13 @@ class StudyRecommendation(Recommendation):
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, without the encoded point."""
-        left_out = ("x", "index", "lies", "promise", "cautions", "remarks", "around")
+        left_out = ("x", "index", "lies", "promise", "cautions", "remarks", "around", "assumptions")
         plain = asdict(replace(self, lies=None))
         return {
             **{name: value for name, value in plain.items() if name not in left_out},
             **spoken(self, TRIALS),
             "guarantee": self.guarantee,
+            "assumptions": self.assumptions.to_dict(),
             "threat": self.threat,
             "by_lies": [list(row) for row in self.by_lies],
             "n_needed": self.n_needed,

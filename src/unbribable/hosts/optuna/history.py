@@ -23,7 +23,7 @@ from unbribable.hosts.optuna.terms import (
 )
 from unbribable.model.checks import LARGEST_READING, Floats
 from unbribable.study.engine import Engine
-from unbribable.study.trial import Trial
+from unbribable.study.trial import Trial, checked_block
 
 N_ENGINES = 4
 """Search spaces of one study for which an engine is kept."""
@@ -58,6 +58,7 @@ class History:
         self.is_constrained = False
         self._shared: set[str] = set()
         self._all: dict[str, None] = {}
+        self._order: dict[str, None] = {}
         self._newest: FrozenTrial | None = None
         self._ranges: dict[str, str] = {}
         self._trials: list[FrozenTrial] = []
@@ -91,6 +92,8 @@ class History:
     def common(self) -> dict[str, BaseDistribution]:
         """The parameters that all complete trials have, with the distributions of the newest trial.
 
+        In the order in which they were suggested first.
+
         Trials without any parameter do not count.
         """
         newest = self._newest
@@ -108,7 +111,7 @@ class History:
                 f", got {self._ranges[name]}: that of the newest trial counts, and trials outside of it "
                 "are not learned; a study with search_space=... has one for all",
             )
-        return {name: newest.distributions[name] for name in sorted(self._shared)}
+        return {name: newest.distributions[name] for name in self._order if name in self._shared}
 
     @property
     def infinite(self) -> list[FrozenTrial]:
@@ -203,6 +206,7 @@ class History:
         newest = trial if self._newest is None else self._newest
         names = set(trial.distributions)
         self._shared = names if self._newest is None else self._shared & names
+        self._order |= dict.fromkeys(trial.params)
         self._all |= dict.fromkeys(not_single(trial.distributions))
         for name in self._shared:
             here, there = trial.distributions[name], newest.distributions[name]
@@ -239,9 +243,21 @@ class History:
         is_given = not is_ours  # or chosen by another sampler
         sem = self.terms.plan.sem(trial.user_attrs.get(SEM_KEY))
         words: dict[str, Any] = {"is_given": is_given, "is_row": is_added(trial), "sem": sem}
+        words["block"] = self._block(trial)
         words["replicate_of"] = replicate_of(trial)
         engine.take(engine.trial(trial.number + 1, u, value, **words))
         return True
+
+    def _block(self, trial: FrozenTrial) -> str | float | None:
+        """What a trial was read with; None, and a warning, where that is no label."""
+        name = self.terms.block
+        if name is None:
+            return None
+        try:
+            return checked_block(trial.user_attrs.get(name))
+        except TypeError as error:
+            self._say_once(f"{error}", f" in trial {trial.number}, which counts as one without a block")
+            return None
 
     def _without_value(
         self, engine: Engine, trial: FrozenTrial, u: Floats | None, retracted: bool | None = None

@@ -10,7 +10,8 @@ except ModuleNotFoundError as error:
     raise missing("the sampler needs", "optuna", "optuna") from None
 
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Unpack
 
@@ -19,7 +20,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from unbribable.decision.asking.draws import Seed
+from unbribable.decision.left_to_gain import LeftToGain
 from unbribable.hosts.optuna.answers import (
+    NOTE_KEY,
     StudyPrice,
     StudyRecommendation,
     StudySuspect,
@@ -41,12 +44,13 @@ from unbribable.hosts.optuna.terms import (
     wait_for_starter,
 )
 from unbribable.model import checks
-from unbribable.say.assumptions import rests_on
+from unbribable.say import log
 from unbribable.say.study import StudyFacts
-from unbribable.study.advice import advise, basis, doubt, price
+from unbribable.study.advice import advise, basis, doubt, left_to_gain, price
 from unbribable.study.engine import Engine
 from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
+from unbribable.study.stop import Stop
 
 N_STUDIES = 4
 """Studies whose history a sampler keeps."""
@@ -84,6 +88,10 @@ class UnbribableSampler(BaseSampler):
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
             The kernel sees its parameters in alphabetical order. For `recommend` and `suspects` it
             may be given later.
+        block: Name of the user attribute of a trial that says what it is read with, a string or a
+            number: a day, a batch, an operator (`trial.set_user_attr("day", "Monday")` in the objective,
+            with block="day"). Trials of one block share an offset, which is estimated and never
+            optimized: `sampler.result(study).offsets`.
         seed: Of the initial design and of what is sampled uniformly; the study holds it. If None, the
             process that starts the study writes fresh entropy into it.
 
@@ -96,11 +104,15 @@ class UnbribableSampler(BaseSampler):
         *,
         n_trials: int = 100,
         search_space: Mapping[str, BaseDistribution] | None = None,
+        block: str | None = None,
         seed: Any = None,
         **settings: Unpack[Settings],
     ) -> None:
         self._plan = Plan.of(checks.integer("n_trials", n_trials, at_least=1), settings)
         self._search_space = None if search_space is None else storable(search_space)
+        self._block = None if block is None else checks.text("block", block)
+        if block is not None:
+            self._plan.check_counted(f"block={block!r}")
         self._seed = None if seed is None else Seed.of(seed)
         self.__setstate__({})
 
@@ -125,6 +137,7 @@ class UnbribableSampler(BaseSampler):
         return cls(
             n_trials=terms.plan.n_rounds or 0,  # it has one: the constructor sees to that
             search_space=terms.search_space,
+            block=terms.block,
             seed=terms.seed,
             **settings,
         )
@@ -135,6 +148,11 @@ class UnbribableSampler(BaseSampler):
     def search_space(self) -> dict[str, BaseDistribution] | None:
         """The search space that was given, or None."""
         return None if self._search_space is None else dict(self._search_space)
+
+    @property
+    def block(self) -> str | None:
+        """The user attribute of a trial that says what it was read with, or None."""
+        return self._block
 
     @property
     def plan(self) -> Plan:
@@ -169,13 +187,13 @@ class UnbribableSampler(BaseSampler):
                 more = "" if among is None else " and meets its constraints"
                 raise RuntimeError(f"recommend needs a complete trial, got none that was learned{more}")
             params, naive = space.decode(best.x), history.naive(study.best_trial)
-            if self._search_space is not None:  # as it was declared
-                params = {name: params[name] for name in self._search_space}
+            found = basis(engine, space.named().columns)
+            assert found is not None  # there is a reading
             others = conditional(history.complete, engine, space, best)
             infinite = tuple(trial.number + 1 for trial in history.infinite)
             return StudyRecommendation(
                 **{**vars(best), "params": params},
-                assumptions=rests_on(basis(engine), space.named().columns),
+                assumptions=found,
                 around=StudyFacts(among is not None, others, infinite),
                 conditional=others,
                 naive_number=naive.number,
@@ -206,6 +224,30 @@ class UnbribableSampler(BaseSampler):
         with self._looked_at(study, unrelated_to_value) as (history, engine, _):
             return StudyPrice.of(price(engine, eps, history.feasible(engine)))
 
+    def left_to_gain(self, study: Study, *, unrelated_to_value: bool = False) -> LeftToGain:
+        """By how much another point may be better than the recommended one.
+
+        What is expected, by a heuristic, and what is proven. For the rest see `recommend`.
+        """
+        checks.truth("unrelated_to_value", unrelated_to_value)
+        with self._looked_at(study, unrelated_to_value) as (history, engine, _):
+            return left_to_gain(engine, history.feasible(engine))
+
+    def stop_below(self, eps: float) -> Callable[[Study, FrozenTrial], None]:
+        """A callback that stops the study once nothing above eps is expected to be left: a heuristic.
+
+        `study.optimize(f, 100, callbacks=[sampler.stop_below(0.1)])`. Why it stopped is then a user
+        attribute of the study, "unbribable:stopped".
+
+        Args:
+            eps: In the units of the objective.
+        """
+        return self._stopping(Stop(below=eps))
+
+    def stop_proven_below(self, eps: float) -> Callable[[Study, FrozenTrial], None]:
+        """The same once that is proven, if what the guarantee supposes holds."""
+        return self._stopping(Stop(proven_below=eps))
+
     def retract(
         self, study: Study, number: int, reason: str, *, unrelated_to_value: bool = False
     ) -> None:
@@ -234,7 +276,7 @@ class UnbribableSampler(BaseSampler):
     def result(self, study: Study) -> Result:
         """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""
         with self._looked_at(study) as (_, engine, space):
-            return as_result(engine, Space(not_single(space.distributions)).named())
+            return as_result(engine, space.several().named())
 
     def note(self, study: Study, trial: FrozenTrial | None = None) -> None:
         """Write recommendation and suspicious trials into the study, where its dashboard shows them.
@@ -274,8 +316,11 @@ class UnbribableSampler(BaseSampler):
         """The parameters that the engine asks for in the round of this trial."""
         if not search_space:
             return {}
+        start = time.perf_counter()
         with self._following(study) as history:
-            return history.ask(trial.number, Space(search_space))
+            params = history.ask(trial.number, Space(search_space))
+        log.asked(1, trial.number + 1, time.perf_counter() - start)
+        return params
 
     def sample_independent(
         self,
@@ -295,9 +340,23 @@ class UnbribableSampler(BaseSampler):
 
     # --- inside --------------------------------------------------------------------------------
 
+    def _stopping(self, when: Stop) -> Callable[[Study, FrozenTrial], None]:
+        def stop(study: Study, trial: FrozenTrial) -> None:
+            try:
+                with self._looked_at(study) as (history, engine, _):
+                    reason = when.met_by(engine, history.feasible(engine))
+            except RuntimeError:  # no complete trial yet
+                return
+            if reason is not None:
+                log.stopped(reason)
+                study.set_user_attr(f"{NOTE_KEY}stopped", reason)
+                study.stop()
+
+        return stop
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the lock, and without what follows from the trials."""
-        names = ("_plan", "_search_space", "_seed")
+        names = ("_plan", "_search_space", "_block", "_seed")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -311,7 +370,7 @@ class UnbribableSampler(BaseSampler):
         """The terms of the study; compared with it again in every trial."""
         key = (study.study_name, study._study_id)
         if anew or key not in self._terms:
-            mine = Terms(self._plan, Seed.of(self._seed), self._search_space)
+            mine = Terms(self._plan, Seed.of(self._seed), self._search_space, self._block)
             is_seed_given = self._seed is not None
             terms = agree(study, mine, is_seed_given=is_seed_given, writes=writes)
             if not writes:

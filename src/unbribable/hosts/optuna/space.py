@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -29,8 +29,11 @@ class Space:
 
     distributions: Mapping[str, BaseDistribution]
     """Name -> distribution, at least one."""
+    names: tuple[str, ...] = field(init=False, compare=False)
+    """The names as they were given, which is how parameters are shown."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(self.distributions))
         object.__setattr__(self, "distributions", dict(sorted(self.distributions.items())))
 
     @cached_property
@@ -40,7 +43,8 @@ class Space:
         Raises:
             TypeError, ValueError: A distribution is of no known kind, or has no values.
         """
-        return Encoding({name: _dimension(name, each) for name, each in self.distributions.items()})
+        dimensions = {name: _dimension(name, each) for name, each in self.distributions.items()}
+        return Encoding(dimensions, self.names)
 
     def box(self) -> Box:
         """The unit cube, of which only those points exist that stand for parameters."""
@@ -54,7 +58,11 @@ class Space:
         for name, each in self.distributions.items():
             if isinstance(each, CategoricalDistribution):
                 dimensions = {**dimensions, name: Choice(each.choices)}
-        return named.Space.of(Encoding(dimensions))
+        return named.Space.of(Encoding(dimensions, self.names))
+
+    def several(self) -> "Space":
+        """Without the parameters that have one value."""
+        return Space(not_single({name: self.distributions[name] for name in self.names}))
 
     def covers(self, params: Mapping[str, Any]) -> bool:
         """Whether all parameters of the space are there; others may be too."""

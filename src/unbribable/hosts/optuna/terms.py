@@ -11,7 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from unbribable.decision.asking.draws import Seed
-from unbribable.study.plan import ADDED, Plan
+from unbribable.study.plan import LATER, Plan
 
 STUDY_KEY = "unbribable"
 """System attribute of a study: what it was started with."""
@@ -45,6 +45,8 @@ class Terms:
     plan: Plan
     seed: Seed
     search_space: Mapping[str, BaseDistribution] | None = None
+    block: str | None = None
+    """The user attribute of a trial that says what it was read with; None: none does."""
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
@@ -56,6 +58,7 @@ class Terms:
             "search_space": None
             if space is None
             else {name: distribution_to_json(each) for name, each in space.items()},
+            "block": self.block,
         }
         back: dict[str, Any] = json.loads(json.dumps(plain))
         return back
@@ -71,14 +74,15 @@ class Terms:
             search_space=None
             if space is None
             else {name: json_to_distribution(each) for name, each in space.items()},
+            block=plain.get("block"),
         )
 
     def check_same(self, plain: Any) -> None:
         """Refuse stored terms that are not these, by the first word that differs."""
         check_format(plain)
         mine = self.to_plain()
-        old, new = ({**ADDED, **each, **each["plan"]} for each in (plain, mine))
-        for key in [*mine["plan"], "search_space", "seed"]:
+        old, new = ({**LATER, **each, **each["plan"]} for each in (plain, mine))
+        for key in [*mine["plan"], "search_space", "block", "seed"]:
             if old.get(key) != new.get(key):
                 word = _WORDS.get(key, key)
                 raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 from unbribable.decision.algorithm import Algorithm, AssumptionsRefuted
 from unbribable.decision.policies.fast_slow import FastSlowGPUCB
 from unbribable.decision.policies.gp_ucb import GPUCB, RobustGPUCB
-from unbribable.decision.recommend import certified, claim, trusted
+from unbribable.decision.recommend import claim, trusted
 from unbribable.lab.game.liars import PRESETS, Visitor
 from unbribable.lab.game.moves import Move, Setting
 from unbribable.lab.runs.simulate import play_round
@@ -97,7 +97,7 @@ class Seat:
         """The next round."""
         self.visitor.move = move
         query, told = play_round(self.player, self.world, self.world.t + 1)
-        best = certified(self.player, threat=self.threat)
+        best = self.player.recommend(threat=self.threat)
         objective = self.world.objective
         truth = {key: round(value, 5) for key, value in asdict(told).items()}
         self.rounds.append(
@@ -132,7 +132,7 @@ class Seat:
         player, f = self.player, self.world.objective.f
         guarantee, valid = trusted(player, self.threat)
         bounds = claim(valid, guarantee)
-        best = certified(player, threat=self.threat)
+        best = player.recommend(threat=self.threat)
         mu = player.instances[player.policy.holds_all or "main"].mu
         return {
             "mu": _rounded(mu),

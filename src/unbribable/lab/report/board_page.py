@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unbribable.lab.report import numbers, price
+from unbribable.lab.report import numbers, protection
 from unbribable.lab.report.leaderboard import NO_PROMISE, Board, Row, boards, slope
 from unbribable.lab.report.outcomes import Setting
 from unbribable.lab.report.table import Column, Table, in_markdown
@@ -89,20 +89,20 @@ def price_and_protection(found: Sequence[Board]) -> "Figure | None":
     panels = {name: points for name, points in panels.items() if len(points) > 1}
     used = {row.knows for board in found for row in board.rows}
     colours = {name: colour for name, colour in COLOURS.items() if name in used}
-    return price.places(panels, colours) if panels else None
+    return protection.places(panels, colours) if panels else None
 
 
-def _places(board: Board) -> dict[str, price.Place]:
+def _places(board: Board) -> dict[str, protection.Place]:
     rows = {row.label: row for row in board.rows}
     return {
-        label: price.Place(*numbers_, COLOURS[rows[label].knows], _kind(rows[label]))
+        label: protection.Place(*numbers_, COLOURS[rows[label].knows], _kind(rows[label]))
         for label, numbers_ in board.places().items()
     }
 
 
 def _kind(row: Row) -> str:
-    """One of `price.PROMISES`."""
-    strong, weak, none, broken = price.PROMISES
+    """One of `protection.PROMISES`."""
+    strong, weak, none, broken = protection.PROMISES
     if row.promise in (NO_PROMISE, "only if nobody lies"):
         return none
     if row.broken:

@@ -52,7 +52,7 @@ def final_regret(outcomes: Sequence[Outcome]) -> Spread:
 
 
 @dataclass(frozen=True)
-class Slope:
+class PowerLaw:
     """log y = intercept + slope * log x, by least squares."""
 
     slope: float
@@ -65,14 +65,14 @@ class Slope:
         return np.asarray(math.exp(self.intercept) * x**self.slope)
 
 
-def slope(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> Slope | None:
+def slope(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> PowerLaw | None:
     """The power law through the points with x, y > 0; None where fewer than two x are left."""
     points = np.column_stack([x, y])
     logs = np.log(points[(points > 0.0).all(axis=1)])
     if len(np.unique(logs[:, 0])) < 2:
         return None
     fit = linregress(*logs.T)
-    return Slope(float(fit.slope), float(fit.intercept), len(logs))
+    return PowerLaw(float(fit.slope), float(fit.intercept), len(logs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Scaling:
     x: Floats
     mean: Floats
     standard_error: Floats
-    fit: Slope | None
+    fit: PowerLaw | None
     """None where fewer than two points are positive."""
 
 

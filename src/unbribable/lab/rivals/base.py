@@ -31,7 +31,7 @@ ALL = ("kernel", "B", "B0", "noise_std", "lam", "delta", "c_max")
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class Opinion:
     """What a rival thinks of the candidates, (n,) each."""
 
     mu: Floats
@@ -86,26 +86,25 @@ class Rival(Player):
         self.counts: Ints = np.zeros(len(self.X), dtype=np.intp)
         self.is_in_order = True
         self._pending: dict[int, Query] = {}
-        self._belief: Belief | None = None
+        self._belief: Opinion | None = None
         self._lower: Floats = np.full(len(self.X), -np.inf)
         self._upper: Floats = np.full(len(self.X), np.inf)
 
     # --- what a rival decides ------------------------------------------------------------------
 
     @property
-    @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """What was chosen besides domain, assumptions and seed: plain data."""
+        return {}
 
     @abstractmethod
     def _choices(self) -> tuple[Ints, Floats]:
         """Candidates that may be played next, each once, and their probabilities, all > 0."""
 
-    @abstractmethod
     def _learn(self, query: Query, y: float) -> None:
-        """Take in a reading, which `readings` and `counts` hold already."""
+        """Take in a reading, which `readings` and `counts` hold already, if there is more to keep."""
 
-    def _believe(self) -> Belief | None:
+    def _believe(self) -> Opinion | None:
         """The belief after all readings; None for a rival that has none."""
         return None
 
@@ -137,7 +136,7 @@ class Rival(Player):
     # --- a player's members --------------------------------------------------------------------
 
     @property
-    def belief(self) -> Belief | None:
+    def belief(self) -> Opinion | None:
         """What it thinks of the candidates now; worked out once after each reading."""
         if self._belief is None:
             self._belief = self._believe()
@@ -235,14 +234,7 @@ class Rival(Player):
     @property
     def _held(self) -> ValidBounds:
         """The bounds intersected so far."""
-        return self._valid(self._lower, self._upper)
-
-    def _valid(self, lower: Floats, upper: Floats) -> ValidBounds:
-        """Bounds with what they certify, and whether they leave some candidate no value."""
-        B0 = self.assumptions.B0
-        least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
-        is_refuted = bool(np.any(least > most + self.assumptions.tolerance))
-        return ValidBounds(upper, lower, B0, is_refuted)
+        return ValidBounds.between(self._lower, self._upper, self.assumptions)
 
     def _intersect(self, lower: Floats, upper: Floats) -> None:
         """Tighten the bounds by others that hold on the same event."""
@@ -260,12 +252,12 @@ class Rival(Player):
 class UpperBoundRival(Rival):
     """Abstract. Plays the largest mu + width of its belief, one query after the other.
 
-    A subclass works out the belief from `readings` or from what `_learn` keeps. Queries that are
-    pending are not reckoned with.
+    A subclass works out the belief from `readings` or from what `_learn` keeps. Pending queries are
+    ignored.
     """
 
     @abstractmethod
-    def _believe(self) -> Belief:
+    def _believe(self) -> Opinion:
         """The belief after all readings."""
 
     def _choices(self) -> tuple[Ints, Floats]:

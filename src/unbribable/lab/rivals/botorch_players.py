@@ -7,7 +7,7 @@ import numpy as np
 
 from unbribable.decision.asking.draws import Seed
 from unbribable.decision.proposal import Query
-from unbribable.lab.rivals.base import Belief, Rival
+from unbribable.lab.rivals.base import Opinion, Rival
 from unbribable.lab.rivals.optuna_players import of_bench
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
@@ -57,14 +57,14 @@ class BoTorchPlayer(Rival):
     def _learn(self, query: Query, y: float) -> None:
         self._next = None
 
-    def _believe(self) -> Belief | None:
+    def _believe(self) -> Opinion | None:
         if not self.readings:
             return None
         torch, model = of_bench("torch"), self._fitted()[0]
         with torch.no_grad():
             found = model.posterior(torch.tensor(self._unit))
         mu, var = (part.numpy()[:, 0].copy() for part in (found.mean, found.variance))
-        return Belief(mu, np.sqrt(var), np.full(len(mu), np.nan))
+        return Opinion(mu, np.sqrt(var), np.full(len(mu), np.nan))
 
     def _says_of(self, index: int) -> tuple[float, float, float]:
         return np.nan, np.nan, np.nan  # the belief is fitted only where a point is recommended

@@ -2,19 +2,18 @@
 
 import math
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from unbribable.decision.algorithm import Algorithm
 from unbribable.decision.options import Options, OptionWords
-from unbribable.decision.player import Details, Player
+from unbribable.decision.player import Details
 from unbribable.decision.policies.gp_ucb import OneInstance
-from unbribable.decision.proposal import Proposal, Query
+from unbribable.decision.policy import Lessons
+from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.conditions import TooMany
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.guarantee import Guarantee
-from unbribable.decision.recommend import Recommendation
 from unbribable.model import checks
-from unbribable.model.checks import Bounds
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 
@@ -43,13 +42,21 @@ class Clipped(OneInstance):
         self._probability = 1.0 - assumptions.delta
         known = replace(assumptions, delta=assumptions.delta / 2, c_max=2.0 * self.L)
         super().__init__(known, options, 2.0 * self.L * n_lies)
+        self.parameters = {"n_lies": n_lies, "T": T}
+        self._T = T
+
+    def lessons(self, reading: Reading) -> Lessons:
+        return ((self.instances["main"], min(max(reading.y, -self.L), self.L)),)
 
     def trust(self, threat: str | None, C: float | None) -> Guarantee:
-        """Of Algorithm 1, less the half of delta that clipping takes."""
-        return replace(super().trust(threat, C), probability=self._probability, lies=self._lies)
+        """Of Algorithm 1, less the half of delta that clipping takes; void beyond T readings."""
+        n = self.instances["main"].n_readings
+        void = TooMany(self._T, n) if n > self._T else None
+        promise = super().trust(threat, C)
+        return replace(promise, probability=self._probability, lies=self._lies, void=void)
 
 
-class ClippedGPUCB(Player):
+class ClippedGPUCB(Algorithm):
     """Holds changing state: Algorithm 1, told readings clipped to what f and noise can be (ours).
 
         L = B0 + N,   N = noise_std sqrt(2 ln(2 T / (delta/2)))
@@ -68,7 +75,7 @@ class ClippedGPUCB(Player):
         options: width, noise, tail, gain, beta, as of RobustGPUCB.
 
     Attributes:
-        L: Where readings are clipped.
+        L: Where readings are clipped, as they are learned.
     """
 
     def __init__(
@@ -84,66 +91,13 @@ class ClippedGPUCB(Player):
             raise TypeError(f"domain must be a Grid, got domain={domain!r}")
         self.n_lies = checks.integer("n_lies", n_lies, at_least=0)
         self.T = checks.integer("T", T, at_least=1)
-        self.domain, self.assumptions = domain, assumptions
         policy = Clipped(assumptions, Options(**options), self.n_lies, self.T)
         self.L = policy.L
-        self._robust = Algorithm(domain, policy)
-        self._n_told = 0
-
-    @property
-    def t(self) -> int:
-        """Rounds asked so far."""
-        return self._robust.t
-
-    @property
-    def pending(self) -> tuple[Query, ...]:
-        """Queries asked and not yet told, oldest first."""
-        return self._robust.pending
-
-    def propose(self) -> Proposal:
-        """The distribution from which the next `ask` draws. Changes nothing."""
-        return self._robust.propose()
-
-    def ask(self) -> Query:
-        """The point of the largest upper bound. Learns nothing; the query is pending until told."""
-        return self._robust.ask()
-
-    def tell(self, query: Query | int | None = None, y: Any = None, *, x: Any = None) -> int:
-        """Learn the reading y of a pending query, or of a point x, clipped. See `RobustGPUCB.tell`."""
-        y = checks.reading("y", y)
-        t = self._robust.tell(query, min(max(y, -self.L), self.L), x=x)
-        self._n_told += 1
-        return t
-
-    def recommend(self) -> Recommendation:
-        """The point with the largest lower bound, with its certificate."""
-        best = self._robust.recommend()
-        if not self._is_over:
-            return best
-        return replace(best, regret_bound=None, probability=None, promise=self.guarantee)
-
-    def bounds(self) -> Bounds | None:
-        """Lower and upper bounds on f at the candidates, (n,) each; None where nothing is guaranteed."""
-        return None if self._is_over else self._robust.bounds()
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What `bounds` promise, or why they promise nothing."""
-        promise = self._robust.guarantee
-        return replace(promise, void=TooMany(self.T, self._n_told)) if self._is_over else promise
-
-    @property
-    def knowledge(self) -> dict[str, Any]:
-        """What it was told besides the candidates: assumptions without c_max, and the number of lies."""
-        plain = self.assumptions.to_plain()
-        del plain["c_max"]
-        return {**plain, "n_lies": self.n_lies, "T": self.T, **self._robust.options.to_dict()}
+        super().__init__(domain, policy)
+        told = assumptions.to_plain()
+        del told["c_max"]
+        self.knowledge = {**told, **policy.parameters, **policy.options.to_dict()}
 
     def details(self) -> Details:
         """What a record keeps of it besides what any player shows."""
-        return Details(refuted=self._robust.refuted, tolerance=self.assumptions.tolerance, is_ours=True)
-
-    @property
-    def _is_over(self) -> bool:
-        """Whether it was told more than T readings, beyond which nothing is guaranteed."""
-        return self._n_told > self.T
+        return Details(refuted=self.refuted, tolerance=self.assumptions.tolerance, is_ours=True)

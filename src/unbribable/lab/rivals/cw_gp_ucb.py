@@ -227,7 +227,7 @@ class CWGPUCB(Rival):
         lower, upper = main.mu - main.noise - shift, main.mu + main.noise + shift
         if C <= self.C:
             lower, upper = np.maximum(lower, self._lower), np.minimum(upper, self._upper)
-        return self._valid(lower, upper)
+        return ValidBounds.between(lower, upper, self.assumptions)
 
     def _levels(self, i: int) -> tuple[Level, ...]:
         found = []

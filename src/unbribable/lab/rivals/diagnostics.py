@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from unbribable.decision.proposal import Query
-from unbribable.lab.rivals.base import Belief, UpperBoundRival
-from unbribable.lab.rivals.practice import practical_beta
+from unbribable.lab.rivals.base import Opinion, UpperBoundRival
+from unbribable.lab.rivals.practice import practical
 from unbribable.lab.rivals.student_t import student_t, told_arrays
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
@@ -79,15 +78,10 @@ class DiagnosticsUCB(UpperBoundRival):
         kept = ~outliers(a.kernel, self.X, indices, y, nu=self.nu, lam=a.lam, level=self.level)
         return kept if 2 * int(kept.sum()) >= n else everything
 
-    def _learn(self, query: Query, y: float) -> None:
-        pass
-
-    def _believe(self) -> Belief:
+    def _believe(self) -> Opinion:
         a = self.assumptions
         posterior = Posterior(a.kernel, self.X, a.lam, tracks_noise_var=False)
         if self.readings:
             pairs = zip(self.readings, self.kept, strict=True)
             posterior.observe_all([(i, y, a.lam) for (i, y), is_kept in pairs if is_kept])
-        sigma = np.sqrt(posterior.var)
-        width = practical_beta(len(self.readings) - self.n_init) * sigma
-        return Belief(posterior.mu, sigma, width)
+        return practical(posterior.mu, posterior.var, len(self.readings) - self.n_init)

@@ -1,12 +1,10 @@
 """What every lab does: each point is read three times, and the median counts."""
 
-from typing import Any
-
 import numpy as np
 
 from unbribable.decision.proposal import Query
-from unbribable.lab.rivals.base import Belief, UpperBoundRival
-from unbribable.lab.rivals.practice import practical_beta
+from unbribable.lab.rivals.base import Opinion, UpperBoundRival
+from unbribable.lab.rivals.practice import practical
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.domain import Grid
 from unbribable.model.posterior import Posterior
@@ -39,10 +37,6 @@ class MedianUCB(UpperBoundRival):
         a = assumptions
         self._posterior = Posterior(a.kernel, self.X, a.lam, tracks_noise_var=False)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
     def ask(self) -> Query:
         """The point of the largest bound, three times. Learns nothing; it is pending until told."""
         query = super().ask()
@@ -67,6 +61,5 @@ class MedianUCB(UpperBoundRival):
             self._posterior.observe(query.index, float(np.median(self._told.pop(visit))))
             self._n_medians += 1
 
-    def _believe(self) -> Belief:
-        sigma = np.sqrt(self._posterior.var)
-        return Belief(self._posterior.mu.copy(), sigma, practical_beta(self._n_medians) * sigma)
+    def _believe(self) -> Opinion:
+        return practical(self._posterior.mu.copy(), self._posterior.var, self._n_medians)

@@ -54,10 +54,6 @@ class OptunaPlayer(Rival):
     def _sampler(self, samplers: Any, seed: int) -> Any:
         """Optuna's sampler."""
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
     def ask(self) -> Query:
         """The next point that the study suggests; it is pending until told."""
         query = super().ask()

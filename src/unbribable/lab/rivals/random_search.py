@@ -27,10 +27,6 @@ class RandomSearch(Rival):
         super().__init__(domain, assumptions, seed=Seed.of(seed))
         self._sums: Floats = np.zeros(domain.n)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
     def _choices(self) -> tuple[Ints, Floats]:
         n = len(self.X)
         return np.arange(n), np.full(n, 1.0 / n)

@@ -11,7 +11,7 @@ from unbribable.decision.proposal import Query
 from unbribable.decision.proven.conditions import Condition, InOrder, NoiseBlind, NotProved, TooMany
 from unbribable.decision.proven.counted import CountedLies
 from unbribable.decision.proven.guarantee import Guarantee
-from unbribable.lab.rivals.base import Belief, UpperBoundRival
+from unbribable.lab.rivals.base import Opinion, UpperBoundRival
 from unbribable.lab.rivals.practice import practical_beta
 from unbribable.model import checks
 from unbribable.model.checks import Floats
@@ -202,14 +202,14 @@ class RCGPUCB(UpperBoundRival):
     def _anchor_mean(self) -> Floats:
         return self._anchor.mu
 
-    def _believe(self) -> Belief:
+    def _believe(self) -> Opinion:
         posterior = self._anchored() if self.centre == "anchored" else self._posterior
         sigma = np.sqrt(posterior.var)
         if self.width == "authors":
             width: Floats = practical_beta(len(self.readings) - self.n_init) * sigma
         else:
             width = self._noise(posterior, sigma) + self._shift(posterior)
-        return Belief(posterior.mu.copy(), sigma, width)
+        return Opinion(posterior.mu.copy(), sigma, width)
 
     # --- our width -----------------------------------------------------------------------------
 

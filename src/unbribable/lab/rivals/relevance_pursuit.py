@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from unbribable.decision.proposal import Query
-from unbribable.lab.rivals.base import Belief, UpperBoundRival
-from unbribable.lab.rivals.practice import practical_beta
+from unbribable.lab.rivals.base import Opinion, UpperBoundRival
+from unbribable.lab.rivals.practice import practical
 from unbribable.lab.rivals.student_t import told_arrays
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
@@ -177,15 +176,10 @@ class RelevancePursuitUCB(UpperBoundRival):
         K = a.kernel(self.X[u], self.X[u])
         return pursue(K, rows, y, a.lam, levels=self.levels, is_tempered=self.is_tempered)
 
-    def _learn(self, query: Query, y: float) -> None:
-        pass
-
-    def _believe(self) -> Belief:
+    def _believe(self) -> Opinion:
         a = self.assumptions
         posterior = Posterior(a.kernel, self.X, a.lam, tracks_noise_var=False)
         if self.readings:
             pairs = zip(self.readings, (a.lam + self.rho).tolist(), strict=True)
             posterior.observe_all([(i, y, lam) for (i, y), lam in pairs])
-        sigma = np.sqrt(posterior.var)
-        width = practical_beta(len(self.readings) - self.n_init) * sigma
-        return Belief(posterior.mu, sigma, width)
+        return practical(posterior.mu, posterior.var, len(self.readings) - self.n_init)

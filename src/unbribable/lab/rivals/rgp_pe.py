@@ -11,7 +11,7 @@ from unbribable.decision.player import Details
 from unbribable.decision.proposal import Query
 from unbribable.decision.proven.conditions import NotProved
 from unbribable.decision.proven.guarantee import Guarantee
-from unbribable.lab.rivals.base import Belief, Rival
+from unbribable.lab.rivals.base import Opinion, Rival
 from unbribable.lab.rivals.random_order import random_order_shift
 from unbribable.model import checks
 from unbribable.model.checks import Bools, Floats, Ints
@@ -24,7 +24,7 @@ WIDTHS = ("exact", "lemma", "paper", "practical")
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Design:
     """The readings of an epoch, fixed before the first of them."""
 
     points: Ints
@@ -40,7 +40,7 @@ class Plan:
         return int(self.repeats.sum())
 
 
-def design(known: Assumptions, X: Floats, active: Bools, length: int, eta: float, psi: float) -> Plan:
+def design(known: Assumptions, X: Floats, active: Bools, length: int, eta: float, psi: float) -> Design:
     """The points of an epoch, from variances alone.
 
     `length` picks of the active candidate of the largest variance, which is looked at afresh only when
@@ -63,7 +63,7 @@ def design(known: Assumptions, X: Floats, active: Bools, length: int, eta: float
     points = np.array(list(picks), dtype=np.intp)
     least = psi * length
     repeats = np.array([math.ceil(max(n, least)) for n in picks.values()], dtype=np.intp)
-    return Plan(points, repeats, length)
+    return Design(points, repeats, length)
 
 
 class Estimate:
@@ -76,7 +76,7 @@ class Estimate:
             enters the mean at x with weight R[a, x] / lam.
     """
 
-    def __init__(self, known: Assumptions, X: Floats, plan: Plan, means: Floats) -> None:
+    def __init__(self, known: Assumptions, X: Floats, plan: Design, means: Floats) -> None:
         noises = known.lam / plan.repeats
         posterior = Posterior(known.kernel, X, known.lam)
         posterior.observe_all(
@@ -186,7 +186,7 @@ class RGPPE(Rival):
         self.active: Bools = np.ones(domain.n, dtype=np.bool_)
         self.epoch = 0
         sigma = np.sqrt(assumptions.kernel.diag(self.X))
-        self._last = Belief(np.zeros(domain.n), sigma, assumptions.B * sigma)
+        self._last = Opinion(np.zeros(domain.n), sigma, assumptions.B * sigma)
         self._intersect(-self._last.width, self._last.width)
         self._begin()
 
@@ -251,7 +251,7 @@ class RGPPE(Rival):
         """Estimate f from the epoch's readings, and drop what cannot be the best."""
         at = Estimate(self.assumptions, self.X, self.plan, self._sums / self.plan.repeats)
         width = self._noise_part(at) + self._shift(at)
-        self._last = Belief(at.mu, at.sigma, width)
+        self._last = Opinion(at.mu, at.sigma, width)
         lower, upper = at.mu - width, at.mu + width
         self._intersect(lower, upper)
         self.active &= upper >= lower[self.active].max() - self.assumptions.tolerance
@@ -298,7 +298,7 @@ class RGPPE(Rival):
 
     # --- what it says --------------------------------------------------------------------------
 
-    def _believe(self) -> Belief:
+    def _believe(self) -> Opinion:
         return self._last
 
     def _best(self) -> int:

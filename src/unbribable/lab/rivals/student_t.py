@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from unbribable.decision.proposal import Query
-from unbribable.lab.rivals.base import Belief, UpperBoundRival
-from unbribable.lab.rivals.practice import practical_beta
+from unbribable.lab.rivals.base import Opinion, UpperBoundRival
+from unbribable.lab.rivals.practice import practical
 from unbribable.model import checks
 from unbribable.model.checks import Floats, Ints
 from unbribable.model.domain import Grid
@@ -95,17 +94,13 @@ class StudentTUCB(UpperBoundRival):
     def parameters(self) -> dict[str, Any]:
         return {"nu": self.nu}
 
-    def _learn(self, query: Query, y: float) -> None:
-        pass
-
-    def _believe(self) -> Belief:
+    def _believe(self) -> Opinion:
         a = self.assumptions
         mu, var = np.zeros(len(self.X)), a.kernel.diag(self.X)
         if self.readings:
             indices, y = told_arrays(self.readings)
             mu, var = student_t(a.kernel, self.X, indices, y, nu=self.nu, lam=a.lam)
-        sigma = np.sqrt(var)
-        return Belief(mu, sigma, practical_beta(len(self.readings) - self.n_init) * sigma)
+        return practical(mu, var, len(self.readings) - self.n_init)
 
 
 def told_arrays(readings: list[tuple[int, float]]) -> tuple[Ints, Floats]:

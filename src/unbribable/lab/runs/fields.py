@@ -69,13 +69,6 @@ def number_or(*words: str, above: float | None = None) -> Reader:
     return read
 
 
-def text(path: str, raw: Any) -> str:
-    """A string that is not empty."""
-    if not isinstance(raw, str) or not raw.strip():
-        raise TypeError(f"{path} must be words, got {path}={raw!r}")
-    return raw
-
-
 def truth(path: str, raw: Any) -> bool:
     """True or false, as TOML spells them."""
     if not isinstance(raw, bool):

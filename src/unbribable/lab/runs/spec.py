@@ -22,7 +22,7 @@ MAX_RUNS = 100_000
 """More runs than that are refused: the list of them is held in memory, and is a file of every sweep."""
 
 _THREAT = partial(checks.choice, allowed=("weak", "strong"))
-_LABEL: Fields = {"label": Field(fields.text, None)}
+_LABEL: Fields = {"label": Field(checks.text, None)}
 _OF_ADVERSARIES: Fields = {**_LABEL, "threat": Field(_THREAT, None)}
 
 
@@ -37,7 +37,7 @@ _OF_ALGORITHMS: Fields = {
     "C": Field(partial(checks.real, at_least=0.0), None),
     "C_factor": Field(partial(checks.real, above=0.0), 1.0),
     "assumptions": Field(_overrides, {}),
-    "by": Field(fields.text, None),
+    "by": Field(checks.text, None),
     "knows_C": Field(fields.truth, None),
     "knows_n_lies": Field(fields.truth, None),
 }
@@ -87,7 +87,7 @@ def _seeds(path: str, raw: Any) -> list[int]:
 
 
 SPEC: Fields = {
-    "name": Field(fields.text),
+    "name": Field(checks.text),
     "T": Field(fields.each(partial(checks.integer, at_least=1), or_one=True, is_distinct=True)),
     "seeds": Field(_seeds),
     "threat": Field(_THREAT, "weak"),

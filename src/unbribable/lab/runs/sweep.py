@@ -18,7 +18,7 @@ from unbribable.lab.runs.spec import load_spec
 
 
 @dataclass(frozen=True)
-class Tally:
+class Progress:
     """How far a sweep is."""
 
     total: int
@@ -46,8 +46,8 @@ def sweep(
     n_workers: int | None = None,
     scheduler: str | None = None,
     serial: bool = False,
-    on_change: Callable[[Tally], None] | None = None,
-) -> Tally:
+    on_change: Callable[[Progress], None] | None = None,
+) -> Progress:
     """Play every run of the spec that has no file yet. The results do not depend on who plays them.
 
     Files that are there are opened: those that are damaged or of another run are played again, and
@@ -88,7 +88,7 @@ def sweep(
     for note in (directory / "failed").glob("*.stuck"):
         if note.stat().st_size:  # of a run that will be played again; an empty one may be under way
             note.unlink(missing_ok=True)
-    tally = Tally(total=len(runs), kept=len(runs) - len(missing), damaged=damaged)
+    tally = Progress(total=len(runs), kept=len(runs) - len(missing), damaged=damaged)
     on_change = on_change or (lambda tally: None)
     on_change(tally)
     start = time.monotonic()
@@ -122,7 +122,7 @@ def _play_here(runs: Sequence[Run], out: str) -> Iterator[tuple[Run, str | None]
         yield run, trouble
 
 
-def _count(tally: Tally, directory: Path, run: Run, trouble: str | None, seconds: float) -> Tally:
+def _count(tally: Progress, directory: Path, run: Run, trouble: str | None, seconds: float) -> Progress:
     """The tally after one more run; a failure is written down, an old one of this run removed."""
     if trouble is None and not record_path(directory, run.key).exists():
         trouble = (

@@ -89,7 +89,8 @@ function basis() {
   const gone = make("details", {}, make("summary", {}, `Without a reading: ${missing.length}`),
     make("ul", {}, ...missing.slice(-100).map(({ t, error }) => make("li", {}, `${called(t)}: ${error}`))));
   return make("div", {}, missing.length ? gone : null, make("details", {}, make("summary", {}, "What is guaranteed, and what that rests on"),
-    make("p", {}, study.answer.guarantee), make("p", { class: "soft" }, study.answer.assumptions)));
+    make("p", {}, study.answer.guarantee), ...study.answer.left_to_gain.map((line) => make("p", {}, line)),
+    make("p", { class: "soft" }, study.answer.assumptions)));
 }
 
 // --- charts --------------------------------------------------------------------------------------

@@ -278,7 +278,7 @@ def _model(audit: "Audit") -> Iterable[str]:
     )
     yield (
         '<details class="soft"><summary>What the guarantees rest on</summary><p>'
-        f"{escape(audit.assumptions)}</p></details>"
+        f"{escape(str(audit.assumptions))}</p></details>"
     )
 
 

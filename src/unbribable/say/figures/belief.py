@@ -167,6 +167,8 @@ def axes_of(space: Space, n: int) -> list[Axis]:
             if dimension.width:
                 axes.append(_axis(name, dimension, slice(end, end + dimension.width), n))
             end += dimension.width
+        order = () if space.encoding is None else space.encoding.names
+        axes.sort(key=lambda axis: order.index(axis.name) if order else 0)
     else:
         axes = [_grid_axis(name, domain.points, j, n) for j, name in enumerate(names)]
     axes = [axis for axis in axes if len(axis.values) > 1]

@@ -8,55 +8,58 @@ from unbribable.decision.asking.ahead import NOTHING, Ahead
 from unbribable.decision.asking.anywhere import Anywhere
 from unbribable.decision.asking.rule import Play, Rule
 from unbribable.decision.asking.search import Search
+from unbribable.decision.journal import Journal
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.proven.levels import Believer
-from unbribable.model import checks
 from unbribable.model.checks import Floats
 
 
-class Choice:
+class NextRound:
     """Holds changing state: what was worked out so far. Good until something is asked, told or lost.
 
     Args:
         policy: Who plays what.
         search: Where.
+        journal: What became of the rounds so far.
         t: The round.
-        turn: How many rounds up to this one the algorithm was asked for.
-        asked: Queries of this algorithm that are pending.
         others: Points that are being read elsewhere, as the kernel sees them, (d,) each.
         avoid: Points not to be played, unless there is no other.
+
+    Attributes:
         stream: Number of the stream of random points.
+        is_plain: Whether nothing is pending or to be avoided.
     """
 
     def __init__(
         self,
         policy: Policy,
         search: Search,
+        journal: Journal,
         t: int,
-        turn: int,
-        asked: Sequence[Query],
         others: Sequence[Floats],
         avoid: Sequence[Floats],
-        stream: int,
     ) -> None:
         self.t = t
-        self.turn = turn
-        self.stream = stream
-        self.asked = asked
-        self._pending = [*(query.u for query in asked), *others]
+        self.stream = len(journal.readings)
+        self._pending = [*(query.u for query in journal.pending.values()), *others]
         self._avoid = avoid
-        self.is_plain = not (len(self._pending) or len(avoid))  # nothing is pending or to be avoided
+        self.is_plain = not (self._pending or len(avoid))
+        self._journal = journal
         self._policy = policy
         self._search = search
-        self._draws = policy.draws
         self._aheads: dict[str, Ahead] = {}
         self._views: dict[str, Anywhere] = {}
         self._final: dict[int, Play] = {}
         self.plays = policy.plays(self)  # among the candidates
 
+    @property
+    def turn(self) -> int:
+        """How many rounds up to this one the algorithm was asked for."""
+        return self._journal.turn(self.t)
+
     def ahead(self, instance: Believer) -> Ahead:
-        """What the instance's choice reckons with besides its readings."""
+        """What the instance takes into account besides its readings."""
         if self.is_plain:
             return NOTHING
         if instance.label not in self._aheads:
@@ -75,14 +78,14 @@ class Choice:
 
     def play_of(self, drawn: str) -> int:
         """Which of the plays is played if the draw names `drawn`."""
-        labels = [label for label, _ in self._draws]
-        checks.choice("drawn", drawn, labels)
+        labels = [label for label, _ in self._policy.draws]
         return labels.index(drawn) if len(self.plays) > 1 else 0
 
     def final(self, k: int) -> Play:
         """The k-th play, moved off the candidates where that is better."""
         if k not in self._final:
-            self._final[k] = self._policy.dealt(self._search.polished(self.plays[k], self), self)
+            play = self._search.polished(self.plays[k], self)
+            self._final[k] = play if play.u is None else self._policy.dealt(play, play.u, self)
         return self._final[k]
 
     def proposal(self) -> Proposal:
