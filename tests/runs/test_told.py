@@ -49,7 +49,7 @@ def player(spec: dict[str, Any] = SPEC, **changes: Any) -> Any:
         ({"kind": "LayeredGPUCB"}, "that there are lies", True),
         ({"kind": "LayeredGPUCB", "knows_C": True}, "C", True),
         ({"kind": "LadderGPUCB"}, "that there are lies", True),
-        ({"kind": "GPUCB"}, "nothing", True),
+        ({"kind": "GPUCB"}, "nothing", False),
         ({"kind": "CWGPUCB", "Cbar": "sqrt", "knows_C": False}, "that there are lies", True),
         ({"kind": "RGPPE"}, "C", False),
         ({"kind": "ClippedGPUCB", "n_lies": 4}, "the number of lies", True),

@@ -19,6 +19,8 @@ from unbribable.study.plan import Plan
 MADE: dict[str, dict[str, Any]] = {
     **PLANS,
     "fitted, no scout": {"domain": BOX, "corruption": 1.0, "explore": None},
+    "confirming": {"domain": BOX, "confirm": 3},
+    "given, confirming": {**PLANS["given, a number"], "confirm": 3},
     "given, with a design": {**PLANS["given, a number"], "domain": GRID, "n_init": 4},
 }
 N_ROUNDS = 12

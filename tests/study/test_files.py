@@ -40,7 +40,7 @@ NAMED: dict[str, Any] = {
     "corruption": 0,
 }
 GIVEN: dict[str, Any] = {"domain": GRID, "assumptions": ASSUMED, "corruption": 1.5, "seed": 4}
-STORED = {**PLANS, "fitted, named": NAMED}
+STORED = {**PLANS, "fitted, named": NAMED, "confirming": {"domain": BOX, "confirm": 3}}
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:round 5 failed:RuntimeWarning"),
@@ -144,6 +144,7 @@ OTHERS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     ),
     "n_init": ({"n_init": 3}, ("n_init", "was None", "got 3")),
     "explore": ({"explore": 1.0}, ("explore", "was None", "got 1.0")),
+    "confirm": ({"confirm": 2}, ("confirm", "was 0", "got 2")),
     "points": ({"domain": GRID.points[1:]}, ("domain points", "[0.0]")),
     "kind": ({"domain": [(0.0, 1.0)]}, ("domain kind", "'grid'", "'box'")),
     "seed": ({"seed": 5}, ("another seed", "leave the seed out")),
@@ -214,6 +215,7 @@ def test_other_initial_readings_are_refused(tmp_path: Path) -> None:
         {"corruption": None, "lies": np.int64(2)},
         {"n_init": np.int32(2)},
         {"explore": np.float32(2.0)},
+        {"confirm": np.int64(1)},
     ],
     ids=str,
 )

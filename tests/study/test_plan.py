@@ -26,6 +26,7 @@ PLANS: dict[str, Plan] = {
     "a number": Plan(7, 1.5, direction="minimize", explore=None),
     "unknown": Plan(20, "unknown", delta=0.01),
     "open-ended": Plan(),
+    "confirming": Plan(20, confirm=3),
     "counted": Plan(20, lies=3, n_init=4, explore=0.5),
     "kept": Plan(20, kernel=ub.Matern(1.5, [0.1, 1 / 3]), noise_std=0.0, B=0.1 + 0.2),
     "given": Plan(20, 2.0, assumptions=ASSUMED),
@@ -155,6 +156,21 @@ REFUSED: dict[str, Row] = {
         ("SquaredExponential, Matern, Linear", "'Periodic'"),
     ),
     "no kind of kernel": (lambda: Kernel.from_plain({}), ValueError, ("a stored kernel must be", "{}")),
+    "fewer than no rounds that confirm": (
+        lambda: Plan(9, confirm=-1),
+        ValueError,
+        ("confirm must be >= 0", "confirm=-1"),
+    ),
+    "half a round that confirms": (
+        lambda: Plan(9, confirm=1.5),  # type: ignore[arg-type]
+        TypeError,
+        ("confirm must be an integer", "confirm=1.5"),
+    ),
+    "the last of nobody knows how many": (
+        lambda: Plan(confirm=2),
+        ValueError,
+        ("confirm must be 0 where n_rounds is not said", "confirm=2"),
+    ),
     "a stored plan of another run": (
         lambda: Plan.from_plain({**Plan(9, 1.0).to_plain(), "corruption": -1.0}),
         ValueError,

@@ -443,7 +443,7 @@ class Algorithm:
             tolerance=self.assumptions.tolerance,
             summary=self.summary,
             knows=self.policy.knows,
-            is_ours=True,
+            is_ours=self.policy.is_ours,
         )
 
     def summary(self) -> dict[str, Any]:

@@ -53,6 +53,9 @@ class Policy(ABC):
     knows: str | None = None
     """What it was told of the lies, where its C does not say so: see `Details`."""
 
+    is_ours = True
+    """Whether it is one of this library's methods: see `Details`."""
+
     def __init__(
         self, assumptions: Assumptions, options: Options, *, takes_energy: bool = False
     ) -> None:

@@ -57,6 +57,7 @@ class Engine:
         self.seed = Seed.of(seed)
         self.log: dict[int, Trial] = {}
         self.n_design = plan.n_design(domain.d)
+        plan.check_confirm(domain.d)
         self._start = Candidates(domain)
         kernel = plan.kernel if plan.assumptions is None else plan.assumptions.kernel
         if kernel is not None:
@@ -77,7 +78,7 @@ class Engine:
     # --- ask and tell --------------------------------------------------------------------------
 
     def ask(self, t: int, pending: Sequence[Floats] = (), where: Grid | Box | None = None) -> Query:
-        """The point of round t.
+        """The point of round t: in the last `confirm` rounds of the plan, the recommended one.
 
         A point without a reading is not asked again, unless it was read at least as often or no other
         is left; nor is one whose reading is false for certain, from the second one around there on. The
@@ -93,6 +94,8 @@ class Engine:
         if not self.is_ready:
             n_more = sum(trial.replicate_of is not None and trial.t < t for trial in self.log.values())
             u = self._design(t - n_more, avoid, where or self.domain)
+        elif where is None and (known := self._confirming(t, avoid)) is not None:
+            u = known
         elif self.plan.explore is not None and self.told:
             u = self._promising(t, pending, avoid, self.plan.explore, where or self.domain)
         else:
@@ -413,16 +416,8 @@ class Engine:
         Returns:
             None if no reading was told of them, or none that is of an allowed point.
         """
-        among = self.may_be_advised(among)
-        U = np.array([reading.u for reading in self.told])
-        may = np.ones(len(U), dtype=np.bool_) if among is None else is_among(U, among)
-        if not may.any():
-            return None
-        honest = U[~self.judge().verdict().is_flagged]
-        is_honest = may & is_among(U, np.unique(honest, axis=0))
-        places = np.flatnonzero(is_honest if is_honest.any() else may)
-        best = places[np.argmax(self.judge().predict(self._seen(U[places]))[0])]
-        return self.x_of(U[best])
+        best = self._best_read(among)
+        return None if best is None else self.x_of(best)
 
     def most_promising(self, beta: float) -> Floats:
         """Where mean + beta * standard deviation of f is largest, as the kernel sees it, (d,).
@@ -434,6 +429,32 @@ class Engine:
         return self._promising(len(self.log) + 1, near, avoid, beta, self.domain)
 
     # --- inside --------------------------------------------------------------------------------
+
+    def _confirming(self, t: int, avoid: Sequence[Floats]) -> Floats | None:
+        """The recommended point, where round t is to read it: a choice that the past makes."""
+        n_more = sum(not trial.is_evaluation and trial.t < t for trial in self.log.values())
+        if not self.plan.confirms(t - 1 - n_more):
+            return None
+        if self.plan.explore is not None:
+            best = self._best_read()
+        else:
+            algorithm = self.algorithm()
+            best = algorithm.candidates.coordinates[algorithm.recommend().index]
+        return None if best is None or is_among(best[None], avoid).any() else best
+
+    def _best_read(self, among: Sequence[Floats] | None = None) -> Floats | None:
+        """`incumbent`, as the kernel sees it."""
+        among = self.may_be_advised(among)
+        U = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
+        may = np.ones(len(U), dtype=np.bool_) if among is None else is_among(U, among)
+        if not may.any():
+            return None
+        honest = U[~self.judge().verdict().is_flagged]
+        is_honest = may & is_among(U, np.unique(honest, axis=0))
+        places = np.flatnonzero(is_honest if is_honest.any() else may)
+        best = places[np.argmax(self.judge().predict(self._seen(U[places]))[0])]
+        found: Floats = U[best]
+        return found
 
     def _given(self) -> Model | None:
         """The model that the user has given; None where it is to be fitted."""

@@ -37,6 +37,7 @@ def maximize(
     n_rounds: int,
     *,
     constraints: Iterable[Constraint] = (),
+    confirm: int = 0,
     direction: str = "maximize",
     seed: Any = None,
     initial: Initial = (),
@@ -65,6 +66,8 @@ def maximize(
         {settings}
         constraints: Which points may be asked and recommended: a list of LinearConstraint, or of
             functions that take a point as f does and return True where it is allowed.
+        confirm: So many rounds, the last ones, read the point that is recommended then. That narrows
+            the worst case.
         direction: "maximize" or "minimize".
         seed: Of the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
@@ -118,7 +121,8 @@ def maximize(
     end = Stop(stop_below, stop_proven_below)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
-    with Study(domain, n_rounds=n_rounds, constraints=constraints, **words, **settings) as study:
+    words |= {"n_rounds": n_rounds, "constraints": constraints, "confirm": confirm}
+    with Study(domain, **words, **settings) as study:
         log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, end, block)
         with reporter(n_rounds, progress) as report:
 

@@ -49,7 +49,7 @@ _LIMITS: dict[str, dict[str, Any]] = {
 }
 
 
-LATER: dict[str, Any] = {"drift": False, "reading_range": None}
+LATER: dict[str, Any] = {"confirm": 0, "drift": False, "reading_range": None}
 """Fields of a plan that older files and studies do not have, and what they meant by that."""
 
 
@@ -122,7 +122,7 @@ class Plan:
     The fields are what `maximize` explains under the same names. None was replaced by a default in
     `lies`, where nothing else is said of lies, and in `explore`, where None means that the algorithm
     chooses the points, and a number is the beta of the heuristic. Without n_rounds there are as many
-    rounds as are asked for.
+    rounds as are asked for. The last `confirm` of n_rounds read the recommended point.
     """
 
     n_rounds: int | None = None
@@ -138,9 +138,12 @@ class Plan:
     explore: float | None = EXPLORE
     reading_range: tuple[float, float] | None = None
     drift: bool = False
+    confirm: int = 0
 
     @classmethod
-    def of(cls, n_rounds: int | None, settings: Settings, direction: str = "maximize") -> "Plan":
+    def of(
+        cls, n_rounds: int | None, settings: Settings, direction: str = "maximize", confirm: int = 0
+    ) -> "Plan":
         """From what a user says."""
         unknown = sorted(settings.keys() - Settings.__annotations__.keys())
         if unknown:
@@ -150,7 +153,7 @@ class Plan:
             words["explore"] = EXPLORE if words.get("assumptions") is None else None
         if words.get("drift") is None:
             words["drift"] = False
-        return cls(n_rounds, direction=direction, **words)
+        return cls(n_rounds, direction=direction, confirm=confirm, **words)
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -189,6 +192,11 @@ class Plan:
                 checks.real(name, getattr(self, name), **limits)
         if self.n_init is not None:
             checks.integer("n_init", self.n_init, at_least=1)
+        if checks.integer("confirm", self.confirm, at_least=0) and self.n_rounds is None:
+            raise ValueError(
+                f"confirm must be 0 where n_rounds is not said, got confirm={self.confirm}; those are "
+                "the last ones of n_rounds"
+            )
         if self.assumptions is not None:
             if not isinstance(self.assumptions, Assumptions):
                 raise TypeError(f"assumptions must be Assumptions, got {self.assumptions!r}")
@@ -308,6 +316,19 @@ class Plan:
         if self.assumptions is not None:
             return 0
         return 2 * d + 4 if n is None else min(2 * d + 4, max(1, n // 2))
+
+    def check_confirm(self, d: int) -> None:
+        """Refuse rounds that confirm while the initial design is not read."""
+        n, n_design = self.n_rounds, self.n_design(d)
+        if n is not None and self.confirm > n - n_design:
+            raise ValueError(
+                f"confirm must be <= {n - n_design}, the rounds that n_rounds={n} leaves after "
+                f"{n_design} of the initial design, got confirm={self.confirm}"
+            )
+
+    def confirms(self, n_before: int) -> bool:
+        """Whether the round after so many of n_rounds reads the recommended point."""
+        return self.n_rounds is not None and self.n_rounds - self.confirm <= n_before < self.n_rounds
 
     @property
     def fitted(self) -> tuple[str, ...]:

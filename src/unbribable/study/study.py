@@ -51,6 +51,8 @@ class Study:
         direction: "maximize" or "minimize".
         n_rounds: How many readings are intended, if that is known. A share of lies is
             one of these; without it, of the readings there are.
+        confirm: So many of the n_rounds, the last ones, read the point that is recommended then. That
+            narrows the worst case.
         seed: Of the initial design; fresh entropy if None.
         initial: Readings taken before, as pairs (point, reading) or (point, reading, block), or a data
             frame (a CSV file, a dict of columns) and the name of the column that was read, (table,
@@ -73,12 +75,14 @@ class Study:
         constraints: Iterable[Constraint] = (),
         direction: str = "maximize",
         n_rounds: int | None = None,
+        confirm: int = 0,
         seed: Any = None,
         initial: Initial = (),
         file: str | os.PathLike[str] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        where, plan = Space.of(space).within(constraints), Plan.of(n_rounds, settings, direction)
+        where = Space.of(space).within(constraints)
+        plan = Plan.of(n_rounds, settings, direction, confirm)
         readings = told_before(initial, where, plan)
         self._log = Logbook(where, Engine(where.domain, plan, seed), file, seed)
         try:

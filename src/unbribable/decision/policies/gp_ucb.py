@@ -29,6 +29,7 @@ class OneInstance(Policy):
     def __init__(self, assumptions: Assumptions, options: Options, C: float | None) -> None:
         super().__init__(assumptions, options, takes_energy=not C)
         self._C = C
+        self.is_ours = C is not None
         self.parameters = {} if C is None else {"C": C}
         self.budgets = {"main": Budget(C or 0.0, assumptions.delta)}
 

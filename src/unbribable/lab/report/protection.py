@@ -39,7 +39,7 @@ _PANEL = np.array([400.0, 190.0])
 """Roughly the size of a panel's inside, in points."""
 _MARGIN = 0.12
 """Beyond the marks on each side, in multiples of how far they are spread."""
-_LINE, _LETTER, _MARK = 7.5, 3.7, 6.0
+_LINE, _LETTER, _MARK = 7.5, 4.0, 6.0
 """Height of a line of text, width of a letter and size of a mark, in points."""
 _FAR = 12.0
 """Names farther from their mark than that have a line that leads to it."""
@@ -126,9 +126,10 @@ def _frame(middle: Floats, size: tuple[float, float]) -> _Frame:
 def _bar(where: Floats, place: Place, points: Mapping[str, Place]) -> _Frame:
     """Of the error bar, as far as it is inside the panel."""
     scale = float(_PANEL[1] / (1.0 + 2.0 * _MARGIN) / _spread(points)[1])
-    up = scale * float(np.log1p(place.error / place.protection))
+    ends = 1.0 + np.array([-1.0, 1.0]) * min(place.error / place.protection, 0.9)
+    down, up = map(float, scale * np.log(ends))
     x, y = map(float, where)
-    return x - 1.0, max(y - up, 0.0), x + 1.0, min(y + up, float(_PANEL[1]))
+    return x - 2.0, max(y + down, 0.0), x + 2.0, min(y + up, float(_PANEL[1]))
 
 
 def _overlap(one: _Frame, other: _Frame) -> float:
