@@ -326,7 +326,7 @@ def test_true_is_not_one_but_one_point_zero_is() -> None:
         (lambda: Encoding({1: Real(0, 1)}), TypeError, "name of a parameter must be text, got 1"),
         (lambda: Encoding({"x": (0, 1)}), TypeError, "x must be a Real, Whole or Choice"),
         (lambda: Encoding.of([(0, 1)]), TypeError, "bounds must be a mapping"),
-        (lambda: Encoding.of({"x": (0, 1, 0.1)}), ValueError, "bounds of 'x': must be a pair"),
+        (lambda: Encoding.of({"x": (0, 1, 0.1, 2)}), ValueError, "bounds of 'x': must be a pair"),
         (lambda: Encoding.of({"x": (1e-5, 1, "log")}), ValueError, "bounds of 'x': must be a pair"),
         (lambda: Encoding.of({"x": (1, 0)}), ValueError, "bounds of 'x': high must be"),
         (lambda: Encoding.of({"x": "ab"}), TypeError, "bounds of 'x': must be a Dimension"),

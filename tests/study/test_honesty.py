@@ -145,7 +145,15 @@ def test_the_answer_is_the_learners_own_in_the_users_units(direction: str, words
     np.testing.assert_allclose(run.x, model.x, rtol=0.0, atol=1e-12)
     if "explore" not in words and "assumptions" in words:
         own, of_engine = answer_of(run.engine.algorithm().recommend(units=units)), answer_of(best)
-        expected = ("estimate", "estimate_sd", "n_honest", "caution", "is_wide", "clearly_worse")
+        expected = (
+            "estimate",
+            "estimate_sd",
+            "n_honest",
+            "n_at_point",
+            "caution",
+            "is_wide",
+            "clearly_worse",
+        )
         assert {name for name in own if own[name] != of_engine[name]} <= {*expected}
 
 
@@ -333,7 +341,7 @@ def test_choices_do_not_suffer_from_a_constant_part(words: dict[str, Any]) -> No
 
 
 def test_a_fitted_run_does_not_claim_to_fail_with_probability_delta() -> None:
-    words = ub.maximize(Scripted(), BOX, 8, seed=0).assumptions
+    words = str(ub.maximize(Scripted(), BOX, 8, seed=0).assumptions)
     assert "fails with probability at most" not in words
     assert "Had all this been known before the data" in words
     assert "would fail with probability at most delta=0.1" in words

@@ -398,10 +398,10 @@ REFUSED: dict[str, Row] = {
     "no callbacks": ({"callbacks": 3}, TypeError, ("callbacks must be a list of", "callbacks=3")),
     "no callback": ({"callbacks": [print, 3]}, TypeError, ("callbacks[1] must be callable", "=3")),
     "no readings": ({"initial": 3}, TypeError, ("initial must be a list of pairs", "initial=3")),
-    "triples": (
-        {"initial": [([0.5], 0.1), ([0.25], 0.2, 0.05)]},
+    "four": (
+        {"initial": [([0.5], 0.1), ([0.25], 0.2, "Monday", 0.05)]},
         ValueError,
-        ("initial[1] must be a pair (point, reading)", "([0.25], 0.2, 0.05)"),
+        ("initial[1] must be a pair (point, reading)", "([0.25], 0.2, 'Monday', 0.05)"),
     ),
     "points alone": ({"initial": [0.5]}, ValueError, ("initial[0] must be a pair", "initial[0]=0.5")),
     "said twice": (

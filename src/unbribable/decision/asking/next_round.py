@@ -50,8 +50,7 @@ class NextRound:
         self.stream = len(journal.readings)
         self._pending = [*(query.u for query in journal.pending.values()), *others]
         self._avoid = avoid
-        self.held = where if isinstance(where, Box) else None
-        self.only = where.allowed if isinstance(where, Grid) else search.candidates.allowed
+        self.held, self.only = search.part(where)
         self.is_plain = not (self._pending or len(avoid)) and where is None and self.only is None
         self._journal = journal
         self._policy = policy

@@ -18,7 +18,7 @@ from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.levels import Believer
 from unbribable.model import checks
 from unbribable.model.box import Box, Candidates
-from unbribable.model.checks import Floats
+from unbribable.model.checks import Bools, Floats
 from unbribable.model.domain import Grid
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.information_gain import MaxInformationGain
@@ -45,6 +45,14 @@ class Search(ABC):
         self.candidates = Candidates(domain)
         self._known: dict[bytes, int] = {}
         self._points: dict[int, Floats] = {}
+
+    @abstractmethod
+    def part(self, where: Any) -> tuple[Box | None, Bools | None]:
+        """What a round keeps to: the part of a Box, and which candidates, (n,); None each: all.
+
+        Args:
+            where: The part of the domain in which to ask; all of it if None.
+        """
 
     def index_of(self, u: Floats) -> int | None:
         """The candidate at u, as the kernel sees it (up to rounding); None if there is none."""
@@ -128,6 +136,9 @@ class Search(ABC):
 class GridSearch(Search):
     """Holds changing state: a cache of what it has looked up. The candidates are the whole domain."""
 
+    def part(self, where: Any) -> tuple[Box | None, Bools | None]:
+        return None, self.candidates.allowed if where is None else where.allowed
+
     def _bounds(self, rule: Rule, ahead: Ahead) -> list[Floats]:
         player = rule.player
         bounds = [player.ucb_bar, *(other.ucb_bar for other in rule.others)]
@@ -163,6 +174,9 @@ class BoxSearch(Search):
         super().__init__(domain)
         self._box = domain
         self._n_local = 0
+
+    def part(self, where: Any) -> tuple[Box | None, Bools | None]:
+        return where, self.candidates.allowed
 
     def _bounds(self, rule: Rule, ahead: Ahead) -> list[Floats]:
         player = rule.player
