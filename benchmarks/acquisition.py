@@ -62,7 +62,7 @@ def best_of(rule: Surface, d: int, n: int) -> float:
 def gaps(algorithm: Algorithm, d: int, n: int) -> list[tuple[Play, float, float]]:
     """Each player's atom somebody learns from, its gap, and that of the best candidate."""
     found = []
-    choice = algorithm.choice(algorithm.t + 1)
+    choice = algorithm._next_round(algorithm.t + 1)
     for k, atom in enumerate(choice.plays):
         if atom.learner is not None:
             best, chosen = best_of(surface(atom.rule, choice), d, n), choice.final(k)

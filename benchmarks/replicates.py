@@ -12,6 +12,10 @@ up or down. Noise and lies of a seed are the same in all arms:
 * lied to: the same with the lies;
 * mean: the mean of the same three readings, lies included, told as one, as laboratories do.
 
+Added after the first run, since no threshold above says what chance alone does:
+
+* clean again: as clean, with other noise.
+
 Score: simple regret of the recommended point, in % of the range. The claim, "as good as without lies",
 holds if the mean with lies is at most the mean without plus 1 %, and in at least 16 of 20 games the
 regret with lies is at most that without plus 1 %. Also: lies found, and honest readings accused.
@@ -27,7 +31,7 @@ import unbribable as ub
 from unbribable.model.checks import Floats
 
 SEEDS, N_POINTS, N_READINGS, EACH = 20, 16, 3, 3
-ARMS = ("clean", "lied to", "mean")
+ARMS = ("clean", "lied to", "mean", "clean again")
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,13 @@ class Outcome:
 
 def game(seed: int, arm: str) -> Outcome:
     """One game."""
-    f, rng = Bumps.of(seed), np.random.default_rng([seed, 2])
+    f, rng = Bumps.of(seed), np.random.default_rng([seed, 3 if arm == "clean again" else 2])
     study, lies = ub.Study([(0.0, 1.0)] * 2, seed=seed), set[int]()
     for k in range(1, N_POINTS + 1):
         query = study.ask(replicates=N_READINGS)
         y = f(query.x) + 0.01 * f.spread * rng.standard_normal(N_READINGS)
         which, off = rng.integers(N_READINGS), rng.uniform(0.5, 1.0) * rng.choice([-1.0, 1.0])
-        if k % EACH == 0 and arm != "clean":
+        if k % EACH == 0 and not arm.startswith("clean"):
             y[which] += off * f.spread
             first = study.trials[-1].t + 1 if study.trials else 1
             lies.add(first + (0 if arm == "mean" else int(which)))
@@ -93,17 +97,19 @@ def main(say: Callable[[str], None] = print) -> None:
     regrets = {arm: np.array([each.regret for each in games[arm]]) for arm in ARMS}
     for arm in ARMS:
         values, found = regrets[arm], sum(each.n_found for each in games[arm])
-        n_lies = 0 if arm == "clean" else SEEDS * (N_POINTS // EACH)
+        n_lies = 0 if arm.startswith("clean") else SEEDS * (N_POINTS // EACH)
         accused = sum(each.n_accused for each in games[arm])
         say(
-            f"{arm:8s} regret mean {values.mean():.2f} %, median {np.median(values):.2f} %, worst "
+            f"{arm:11s} regret mean {values.mean():.2f} %, median {np.median(values):.2f} %, worst "
             f"{values.max():.2f} %; lies found {found} of {n_lies}; honest accused {accused}"
         )
     clean, lied = regrets["clean"], regrets["lied to"]
-    n = int((lied <= clean + 1.0).sum())
+    n, by_chance = (int((each <= clean + 1.0).sum()) for each in (lied, regrets["clean again"]))
     holds = lied.mean() <= clean.mean() + 1.0 and n >= 16
-    word = "holds" if holds else "fails"
-    say(f"at most 1 % worse than clean in {n} of {SEEDS} games: the claim {word}")
+    say(
+        f"lied to is at most 1 % worse than clean in {n} of {SEEDS} games, clean again in {by_chance}: "
+        f"the claim {'holds' if holds else 'fails'}"
+    )
 
 
 if __name__ == "__main__":

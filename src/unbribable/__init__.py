@@ -21,6 +21,7 @@ from unbribable.model.dimensions import Choice, Real, Whole
 from unbribable.model.domain import Grid
 from unbribable.model.kernels import Linear, Matern, SquaredExponential
 from unbribable.model.posterior import Posterior
+from unbribable.study.constraints import LinearConstraint
 from unbribable.study.maximize import maximize, minimize
 from unbribable.study.result import Result
 from unbribable.study.study import Study
@@ -52,6 +53,7 @@ __all__ = [
     "LayeredGPUCB",
     "LeftToGain",
     "Linear",
+    "LinearConstraint",
     "Matern",
     "MaxInformationGain",
     "Player",

@@ -293,7 +293,7 @@ def test_every_layer_chooses_among_the_candidates_there_are_now() -> None:
     for k in range(15):
         n = algorithm.candidates.n
         tell_foreign(algorithm, k)
-        for atom in algorithm.choice(algorithm.t + 1).plays:
+        for atom in algorithm._next_round(algorithm.t + 1).plays:
             level = int(atom.rule.player.label[-1]) - 1
             layer = algorithm.instances[atom.rule.player.label]
             ucb = np.where(algorithm.maximisers[level], layer.mu + 2.0 * layer.width, -np.inf)

@@ -15,7 +15,7 @@ Drawing = ub.FastSlowGPUCB | ub.LayeredGPUCB
 def check(algorithm: Drawing, new: Callable[[], Drawing]) -> None:
     """Who has kept nothing must choose the same among the candidates."""
     plays = [
-        [(play.index, play.ucb, play.learner) for play in each.choice(each.t + 1).plays]
+        [(play.index, play.ucb, play.learner) for play in each._next_round(each.t + 1).plays]
         for each in (algorithm, new().restore(algorithm.state()))
     ]
     assert plays[0] == plays[1]

@@ -36,7 +36,7 @@ def play(algorithm: Any, n_rounds: int) -> Any:
     rng = np.random.default_rng(0)
     for _ in range(n_rounds):
         t = algorithm.t + 1
-        choice = algorithm.choice(algorithm.t + 1)
+        choice = algorithm._next_round(algorithm.t + 1)
         atom = choice.plays[choice.play_of(algorithm.drawn(t))]
         u = algorithm.candidates.coordinates[atom.index]
         y = float(wavy(u)) + 0.05 * rng.standard_normal()
@@ -57,7 +57,7 @@ def best_of(rule: Surface, U: Floats) -> float:
 
 def searches(algorithm: Any) -> list[tuple[Play, Play, Surface]]:
     """Each atom somebody learns from: as chosen among the candidates, after the search, its rule."""
-    choice = algorithm.choice(algorithm.t + 1)
+    choice = algorithm._next_round(algorithm.t + 1)
     return [
         (atom, choice.final(k), surface(atom.rule, choice))
         for k, atom in enumerate(choice.plays)
@@ -98,7 +98,7 @@ def test_the_query_is_the_point_the_search_found(name: str) -> None:
     """With the value, the mean and the width there, of the player that the draw named."""
     algorithm = play(MAKERS[name](ub.Box([-1.0, 2.0], [1.0, 7.0], n_candidates=16)), 12)
     t = algorithm.t + 1
-    k = algorithm.choice(algorithm.t + 1).play_of(algorithm.drawn(t))
+    k = algorithm._next_round(algorithm.t + 1).play_of(algorithm.drawn(t))
     before, atom, _ = searches(algorithm)[k]
     assert atom.u is not None
     assert atom.ucb > before.ucb

@@ -34,7 +34,7 @@ def test_the_block_of_a_trial_is_a_user_attribute():
     best = study.sampler.recommend(study)
     assert best.estimate == pytest.approx(f(best.params["x"]), abs=0.15)
     assert "the offsets of 2 blocks are right to" in best.guarantee
-    assert "2 blocks were estimated" in best.assumptions
+    assert "2 blocks were estimated" in str(best.assumptions)
     again = UnbribableSampler.from_study(study)
     assert again.block == "day"
     assert again.result(study).offsets == offsets

@@ -114,6 +114,7 @@ OF_INPUT = {
     "auditing/csv_file.py": "the beginning of a user's file",
     "hosts/optuna/terms.py": "keys of attributes in Optuna's storage",
     "cli/storage.py": "addresses of databases",
+    "cli/parameters.py": "parameters as the user types them",
     "page/guard.py": "paths of requests",
     "cli/page.py": "lines of a log",
     "say/figures/worst_case.py": "labels of its own legend",

@@ -14,8 +14,9 @@ OPTIONS = ["width", "noise", "tail", "gain", "beta"]
 
 # name -> (positional parameters, keyword-only parameters)
 SIGNATURES = {
-    "Grid": (["points"], []),
-    "Box": (["low", "high"], ["n_candidates", "snap"]),
+    "Grid": (["points"], ["allows"]),
+    "Box": (["low", "high"], ["n_candidates", "snap", "allows"]),
+    "LinearConstraint": (["weights", "at_most", "at_least"], []),
     "Real": (["low", "high", "log", "step"], []),
     "Whole": (["low", "high", "log", "step"], []),
     "Choice": (["options"], []),
@@ -40,7 +41,7 @@ METHODS = {
     "tell": (["query", "y"], ["x", "noise_std"]),
     "forget": (["query"], []),
     "retract": (["id_"], ["unrelated_to_value"]),
-    "recommend": ([], ["threat", "C", "rule", "x", "units"]),
+    "recommend": ([], ["threat", "C", "rule", "x", "units", "stated"]),
     "regret_certificate": ([], ["threat", "C"]),
     "price": (["eps", "x"], ["units"]),
     "bounds": ([], []),

@@ -121,6 +121,9 @@ def test_every_reason_and_every_condition_has_words_and_survives_a_record() -> N
         kinds.InRange(0.0, 1500.0),
         kinds.OwnNoise(1),
         kinds.OwnNoise(3),
+        kinds.Corrected(0.12, 5),
+        kinds.Corrected(0.12, has_drift=True),
+        kinds.Corrected(0.12, 5, has_drift=True),
     ]
     assert {type(each) for each in every} == set(get_args(kinds.Condition))
     assert len({*clauses(every)}) == len(every) - 1  # what waits is no condition

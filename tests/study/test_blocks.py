@@ -132,9 +132,9 @@ def test_a_guarantee_says_that_the_correction_must_be_right(study: ub.Study) -> 
     summary = " ".join(study.result().summary().split())
     assert words in summary
     assert "that look honest, less their offsets)" in summary
-    assert "f is what an average reading is of" in study.result().assumptions
+    assert "f is what an average reading is of" in str(study.result().assumptions)
     assert conditions[0] in study.price(0.5).promise.conditions
-    assert "by a heuristic" in study.result().assumptions
+    assert "by a heuristic" in str(study.result().assumptions)
     lower, upper = best.interval
     assert lower < f(best.x) < upper
 
@@ -229,6 +229,9 @@ def test_replicates_share_the_block_and_a_false_reading_has_no_part_in_it() -> N
     assert [each.block for each in study.trials[3:5]] == ["Monday", "Monday"]
     assert abs(study.offsets()["Tuesday"][0] - study.offsets()["Monday"][0] - 1.0) < 0.2
     assert [each.t for each in study.suspects(flagged_only=True)] == [5]
+    frame = study.to_dataframe()
+    assert frame["offset"].isna().tolist() == [t == 5 for t in range(1, 12)]
+    assert frame["block"].notna().all()
     pytest.importorskip("clarabel")
     assert prove(study.engine, [5]).total >= 96.0
     assert study.recommend().lower is not None

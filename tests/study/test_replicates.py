@@ -47,7 +47,7 @@ def test_every_reading_has_a_round_of_its_own():
         (1, 0.9, None),
     ]
     assert all(np.array_equal(each.x, second.x) for each in study.trials[:3])
-    assert study.tell((0.5, 0.5), (2.0, 2.1)) == 5
+    assert study.tell((0.5, 0.5), np.array([2.0, 2.1])) == 5
     assert [(each.t, each.is_given) for each in study.trials[-2:]] == [(5, True), (6, True)]
     assert study.ask().t == 7
 
@@ -185,9 +185,9 @@ def test_maximize_takes_lists_and_counts_evaluations(tmp_path):
     assert len(more.trials) == 14
 
 
-@pytest.mark.parametrize("value", [np.array([1.0, 2.0]), [], [None, math.nan], [1.0, "a"]])
+@pytest.mark.parametrize("value", [np.array([1.0, 2.0]), (1.0, 2.0), [], [None, math.nan], [1.0, "a"]])
 def test_what_is_no_list_of_readings_fails(value):
-    """An array of several is more likely a slip than meant."""
+    """An array of several, or a tuple, is more likely a slip than meant."""
     with pytest.raises((TypeError, ValueError), match="y must"):
         ub.maximize(lambda _: value, SPACE, 3, on_error="raise")
 

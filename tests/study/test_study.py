@@ -272,7 +272,7 @@ REFUSED: dict[str, Row] = {
     "an infinite reading": (lambda s, q: s.tell(q, math.inf), ValueError, ("y must be finite", "inf")),
     "too large": (lambda s, q: s.tell(q, 1e200), ValueError, ("y must be at most 1e+150", "1e+200")),
     "text": (lambda s, q: s.tell(q, "1.0"), TypeError, ("y must be a real number", "'1.0'")),
-    "two readings": (lambda s, q: s.tell(q, [0.1, 0.2]), TypeError, ("y must be a real number",)),
+    "two readings": (lambda s, q: s.tell(q, (0.1, 0.2)), TypeError, ("y must be a real number",)),
     "a reading and an error": (
         lambda s, q: s.tell(q, 0.5, error="no"),
         ValueError,

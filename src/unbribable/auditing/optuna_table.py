@@ -8,6 +8,9 @@ from unbribable.model.dimensions import Choice, Dimension, Real, Whole
 from unbribable.say import table as say
 from unbribable.study.space import Space
 
+AT_KEY = "unbribable:at"
+"""System attribute of a trial: parameters that were set to other values than proposed, and to which."""
+
 
 def is_optuna_study(source: Any) -> bool:
     """Whether it looks like one."""
@@ -37,7 +40,7 @@ def read_optuna(
     y, pruned = [], []
     for trial in begun:
         is_told = trial.state.name == "COMPLETE"
-        is_told &= takes_infinite or abs(trial.values[0]) <= checks.LARGEST_READING
+        is_told = is_told and (takes_infinite or abs(trial.values[0]) <= checks.LARGEST_READING)
         y.append(float(trial.values[0]) if is_told else None)
         is_lost = not is_told and trial.state.name in ("COMPLETE", "PRUNED")
         pruned += [f"trial {trial.number}"] if is_lost else []
@@ -66,7 +69,8 @@ def read_optuna(
     running = [f"trial {begun[k].number}" for k in kept if begun[k].state.name == "RUNNING"]
     if running:
         notes.append(say.running(running))
-    points = [{name: begun[k].params[name] for name in dimensions} for k in kept]
+    really = [begun[k].params | begun[k].system_attrs.get(AT_KEY, {}) for k in kept]
+    points = [{name: params[name] for name in dimensions} for params in really]
     table = Table(
         space,
         tuple(points),

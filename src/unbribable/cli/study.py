@@ -2,6 +2,7 @@
 
 import math
 import shlex
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbribable.cli.door import Answer, door, extended, option
-from unbribable.cli.parameters import LIES, RANGE, RULE, number_or_share, parameters
+from unbribable.cli.parameters import (
+    LIES,
+    LINEAR,
+    RANGE,
+    RULE,
+    linear,
+    number_or_share,
+    parameters,
+    values_of,
+)
 from unbribable.cli.show import sheet, table
 from unbribable.cli.storage import FORMS, database, shown
 from unbribable.say.answer import BestReading, answer, trials
@@ -20,8 +30,10 @@ from unbribable.say.price import sentence, to_dict
 from unbribable.say.words import digits, plus_minus, point, wrapped
 
 if TYPE_CHECKING:
+    from optuna.samplers import BaseSampler
     from optuna.storages import RDBStorage
     from optuna.study import Study
+    from optuna.trial import FrozenTrial
 
     from unbribable.hosts.optuna.sampler import UnbribableSampler
 
@@ -62,6 +74,9 @@ def create(
     lies: Annotated[str | None, option(f"Instead: {LIES}.")] = None,
     noise_std: Annotated[float | None, option("Standard deviation of the noise, if known.")] = None,
     reading_range: Annotated[str | None, option(f"{RANGE}.")] = None,
+    constraint: Annotated[
+        list[str] | None, option(f"What points must keep, {LINEAR}; repeat for others.")
+    ] = None,
     drift: Annotated[bool, option("The instrument may drift from trial to trial.", "--drift")] = False,
     seed: Annotated[int | None, option("Seed of the initial design.", min=0)] = None,
     storage: Storage = DEFAULT,
@@ -72,6 +87,7 @@ def create(
     Examples:
       unbribable study create laser --param power=0:5 --param pulses=1:200:int:log
       unbribable study create laser --param power=0:5 --corruption 12 --storage postgresql://...
+      unbribable study create mix --param a=0:1 --param b=0:1 --constraint "a + 2 b <= 1.5"
     """
     with database(storage, is_new=True) as opened:
         import optuna
@@ -89,6 +105,7 @@ def create(
             block=BLOCK if corruption is None else None,
             seed=seed,
             search_space=parameters(param),
+            constraints=[linear(text) for text in constraint or []],
         )
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction must be maximize or minimize, got direction={direction!r}")
@@ -111,15 +128,24 @@ def create(
 
 
 @partial(step, "ask")
-def ask(study: "Study", sampler: "UnbribableSampler") -> Answer:
+def ask(
+    study: "Study",
+    sampler: "UnbribableSampler",
+    fix: Annotated[
+        list[str] | None, option("A value that the point must have, name=value; repeat for others.")
+    ] = None,
+) -> Answer:
     """Print the next point to read: the number to tell it under, and its parameters to six digits.
 
     \b
     Examples:
       unbribable study ask laser            # prints: 7 power=3.21 pulses=40
       unbribable study ask laser --json     # prints: {"number": 7, "params": {...}}
+      unbribable study ask laser --fix pulses=40
     """
     space = sampler.search_space or {}
+    if fix:
+        study.sampler = _holding(sampler, values_of(fix, space, "--fix"))
     trial = study.ask(fixed_distributions=space)
     params = {name: trial.params[name] for name in space}
     words = (shlex.quote(f"{name}={digits(value)}") for name, value in params.items())
@@ -137,6 +163,10 @@ def tell(
     ] = None,
     failed: Annotated[bool, option("There is no reading.", "--failed")] = False,
     sem: Annotated[float | None, option("Standard deviation of its noise, if known.")] = None,
+    again: Annotated[bool, option("With --failed: the point may be asked again.", "--again")] = False,
+    at: Annotated[
+        list[str] | None, option("What was really set, name=value, if not what ask printed; repeat.")
+    ] = None,
     block: Annotated[str | None, option("What it was read with: a day, a batch, an operator.")] = None,
 ) -> Answer:
     """Tell the reading of a point that was asked for, or that there is none.
@@ -149,11 +179,12 @@ def tell(
       unbribable study tell laser 7 0.93 --sem 0.02   # its noise is known
       unbribable study tell laser 7 0.93 0.95 0.91    # three readings outvote one lie
       unbribable study tell laser 8 --failed          # or: tell laser 8 nan
+      unbribable study tell laser 9 0.91 --at power=3.3
       unbribable study tell laser 9 0.87 --block Monday
     """
     from optuna.trial import TrialState
 
-    from unbribable.hosts.optuna.terms import SEM_KEY, add_replicate
+    from unbribable.hosts.optuna.terms import SEM_KEY, add_replicate, set_may_repeat, set_read_at
 
     if bool(values) == failed:
         raise ValueError("tell needs a reading, or --failed, and not both")
@@ -163,6 +194,54 @@ def tell(
             raise ValueError(f"a reading must be finite, got {value}; say --failed if there is none")
     if sampler.plan.sem(sem) is not None and failed:
         raise ValueError(f"--sem must come with a reading, got {sem}")
+    told = [None if math.isnan(value) else value for value in values]
+    if again and any(value is not None for value in told):
+        raise ValueError(f"--again must come with --failed, got the reading {told[0]}")
+    really = values_of(at or [], sampler.search_space or {}, "--at")
+    trial = _pending(study, number)
+    attrs: dict[str, Any] = {} if sem is None else {SEM_KEY: sem}
+    if block is not None:
+        if sampler.block is None:
+            raise ValueError(
+                "block needs a study in which lies are counted, created without --corruption and by a "
+                f"version that knows blocks, got --block {block}"
+            )
+        attrs[sampler.block] = block
+    if really:
+        set_read_at(study, number, really)
+        trial = _pending(study, number)
+    if again:
+        set_may_repeat(study, number)
+    for name, word in attrs.items():
+        study._storage.set_trial_user_attr(trial._trial_id, name, word)
+    study.tell(number, told[0], state=TrialState.FAIL if told[0] is None else None)
+    for further in told[1:]:
+        add_replicate(study, trial, further, attrs)
+    more: dict[str, Any] = {"values": told} if len(told) > 1 else {}
+    more |= {"block": block} if block else {}
+    more |= {"at": really} if really else {}
+    return Answer({"number": number, "value": told[0], **more})
+
+
+@partial(step, "forget")
+def forget(
+    study: "Study",
+    sampler: "UnbribableSampler",
+    number: Annotated[int, typer.Argument(help="The number that ask printed.")],
+) -> Answer:
+    """Give up a point that was asked for and never read: it may be asked again.
+
+    \b
+    Examples:
+      unbribable study forget laser 7
+    """
+    _pending(study, number)
+    sampler.forget(study, number)
+    return Answer({"number": number}, f"gave up {number}; its point may be asked again")
+
+
+def _pending(study: "Study", number: int) -> "FrozenTrial":
+    """The trial; refuses a number that was not asked, or was told."""
     trials = {trial.number: trial for trial in study.get_trials(deepcopy=False)}
     if number not in trials:
         raise ValueError(f"number must be one that ask printed, got {number}")
@@ -172,22 +251,7 @@ def tell(
             f"number must be one that is pending, got {number}, which was told {then}; a reading is "
             "told once, ask for another point"
         )
-    attrs: dict[str, Any] = {} if sem is None else {SEM_KEY: sem}
-    if block is not None:
-        if sampler.block is None:
-            raise ValueError(
-                "block needs a study in which lies are counted, created without --corruption and by a "
-                f"version that knows blocks, got --block {block}"
-            )
-        attrs[sampler.block] = block
-    for name, value in attrs.items():
-        study._storage.set_trial_user_attr(trials[number]._trial_id, name, value)
-    told = [None if math.isnan(value) else value for value in values]
-    study.tell(number, told[0], state=TrialState.FAIL if told[0] is None else None)
-    for further in told[1:]:
-        add_replicate(study, trials[number], further, attrs)
-    more: dict[str, Any] = {"values": told} if len(told) > 1 else {}
-    return Answer({"number": number, "value": told[0], **more, **({"block": block} if block else {})})
+    return trials[number]
 
 
 @partial(step, "status")
@@ -269,6 +333,16 @@ def recommend(
     elif eps is not None:
         lines += wrapped(priced or "no price: nothing is guaranteed")
     return Answer(data, "\n".join(lines))
+
+
+def _holding(sampler: "UnbribableSampler", fixed: dict[str, Any]) -> "BaseSampler":
+    """The sampler for trials that have these values."""
+    from optuna.exceptions import ExperimentalWarning
+    from optuna.samplers import PartialFixedSampler
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExperimentalWarning)
+        return PartialFixedSampler(fixed, sampler)
 
 
 def _amount(corruption: str | None) -> float | str | None:

@@ -131,7 +131,7 @@ def export(
     """
     if file.exists() and not force:
         raise ValueError(f"file must be a new one, got {file}, which exists; add --force to replace it")
-    from unbribable.hosts.optuna.terms import retracted_of
+    from unbribable.hosts.optuna.terms import params_of, retracted_of
 
     names, retracted = [*(sampler.search_space or {})], retracted_of(study)
     flagged = (
@@ -145,7 +145,8 @@ def export(
         state = "retracted" if trial.number in retracted else trial.state.name.lower()
         value = trial.values[0] if trial.values and state == "complete" else ""
         doubt = "yes" if trial.number in flagged else "no" if state == "complete" else ""
-        params = [trial.params.get(name, "") for name in names]
+        read_at = params_of(trial)
+        params = [read_at.get(name, "") for name in names]
         read_with = [trial.user_attrs.get(sampler.block or "", "")] * has_blocks
         rows.append([trial.number, *params, value, state, doubt, *read_with])
     text = io.StringIO(newline="")

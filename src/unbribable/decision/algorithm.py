@@ -13,7 +13,6 @@ from unbribable.decision.learning import Learning
 from unbribable.decision.player import Details
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Proposal, Query, Reading
-from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.conditions import Note
 from unbribable.decision.proven.guarantee import Guarantee, to_plain
 from unbribable.decision.proven.hindsight import RegretCertificate
@@ -24,8 +23,8 @@ from unbribable.decision.recommend import (
     believed,
     best_now,
     best_when_chosen,
+    by_lies,
     claim,
-    left_out,
     recommendation,
     refuted,
     tightened,
@@ -111,12 +110,12 @@ class Algorithm:
 
     def propose(self) -> Proposal:
         """The distribution from which the next `ask` draws. Changes nothing."""
-        return self.choice(self.t + 1).proposal()
+        return self._next_round(self.t + 1).proposal()
 
     def ask(self) -> Query:
         """Draw the next point from the proposal. Learns nothing; the query is pending until told."""
         t = self.t + 1
-        query = self.choice(t).query(self.drawn(t))
+        query = self._next_round(t).query(self.drawn(t))
         self.t = t
         self.journal.pending[t] = query
         self._choice = None
@@ -127,7 +126,12 @@ class Algorithm:
         return self.seed.choose(t, self.draws)
 
     def query_at(
-        self, t: int, drawn: str, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()
+        self,
+        t: int,
+        drawn: str,
+        others: Sequence[Floats] = (),
+        avoid: Sequence[Floats] = (),
+        where: Grid | Box | None = None,
     ) -> Query:
         """The query of round t if the draw names `drawn`. For hosts that number the rounds themselves.
 
@@ -138,16 +142,23 @@ class Algorithm:
             drawn: The instance its draw names, see `drawn`.
             others: Points pending elsewhere, as the kernel sees them, (d,) each.
             avoid: Points not to be asked for, unless there is no other.
+            where: The part of the domain in which to ask, see `Box.holding`; all of it if None.
         """
         checks.choice("drawn", drawn, [label for label, _ in self.draws])
-        return self.choice(t, others, avoid).query(drawn)
+        return self._next_round(t, others, avoid, where).query(drawn)
 
-    def choice(self, t: int, others: Sequence[Floats] = (), avoid: Sequence[Floats] = ()) -> NextRound:
-        """What each draw would play in round t; the last two as in `query_at`. Changes nothing."""
-        is_own = not (len(others) or len(avoid))
+    def _next_round(
+        self,
+        t: int,
+        others: Sequence[Floats] = (),
+        avoid: Sequence[Floats] = (),
+        where: Grid | Box | None = None,
+    ) -> NextRound:
+        """What each draw would play in round t; the last three as in `query_at`. Changes nothing."""
+        is_own = not (len(others) or len(avoid)) and where is None
         if is_own and self._choice is not None and self._choice.t == t:
             return self._choice
-        choice = NextRound(self.policy, self.search, self.journal, t, others, avoid)
+        choice = NextRound(self.policy, self.search, self.journal, t, others, avoid, where)
         if is_own:
             self._choice = choice
         return choice
@@ -354,11 +365,11 @@ class Algorithm:
         else:  # the choice may use every reading, the interval not yet
             i = best_now(bounds)
         is_silent = self.options.beta is not None or self.journal.selection is not None
-        levels = () if is_silent else self.policy.levels(i, guarantee.threat)
+        levels = () if is_silent else self.policy.levels(i, guarantee.threat, bounds.allowed)
         gap = units.scale * self.search.gap(self.assumptions)
         lies = None
         if self.journal.readings:
-            lies = ByLies(left_out(self, stated=stated), self.candidates.coordinates, i, units)
+            lies = by_lies(self, i, units, stated=stated)
         best = recommendation(
             self.candidates, bounds, guarantee, i, rule, levels, gap, units, self.search.n_compared, lies
         )

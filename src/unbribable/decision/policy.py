@@ -155,8 +155,14 @@ class Policy(ABC):
         """What a guarantee calls by that label: an instance, or one of its levels."""
         return self.instances[label]
 
-    def levels(self, i: int, threat: str) -> tuple[Level, ...]:
-        """The certificate of candidate i for every corruption, where it is unknown."""
+    def levels(self, i: int, threat: str, allowed: Bools | None) -> tuple[Level, ...]:
+        """The certificate of candidate i for every corruption, where it is unknown.
+
+        Args:
+            i: The candidate.
+            threat: "weak" or "strong".
+            allowed: Which candidates it is compared with, (n,); all if None.
+        """
         return ()
 
     @property

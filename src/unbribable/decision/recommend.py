@@ -28,7 +28,7 @@ from unbribable.decision.remarks import Caution, Remark
 from unbribable.decision.units import Units
 from unbribable.model import checks, spoken
 from unbribable.model.box import Candidates
-from unbribable.model.checks import Bounds, Floats
+from unbribable.model.checks import Bools, Bounds, Floats
 from unbribable.model.spoken import Spoken
 from unbribable.theory.assumptions import Assumptions
 from unbribable.theory.differences import paired_certificate
@@ -52,13 +52,20 @@ class ValidBounds:
     """Whether they leave some candidate no value at all, which true assumptions hardly allow."""
     instances: tuple[Believer, ...] = ()
     """Those trusted: they bound differences, too."""
+    allowed: Bools | None = None
+    """The candidates that may be recommended, (n,), with which certificates compare; None: all."""
 
     @classmethod
-    def of(cls, instances: Sequence[Believer], assumptions: Assumptions) -> "ValidBounds":
+    def of(
+        cls,
+        instances: Sequence[Believer],
+        assumptions: Assumptions,
+        allowed: Bools | None = None,
+    ) -> "ValidBounds":
         """ucb_v = min of the ucb_bar, lcb_v = max of the lcb_bar."""
         upper = reduce(np.minimum, [instance.ucb_bar for instance in instances])
         lower = reduce(np.maximum, [instance.lcb_bar for instance in instances])
-        return cls.between(lower, upper, assumptions, tuple(instances))
+        return cls.between(lower, upper, assumptions, tuple(instances), allowed)
 
     @classmethod
     def between(
@@ -67,17 +74,24 @@ class ValidBounds:
         upper: Floats,
         assumptions: Assumptions,
         instances: tuple[Believer, ...] = (),
+        allowed: Bools | None = None,
     ) -> "ValidBounds":
         """Of bounds that hold already."""
         B0 = assumptions.B0
         least, most = np.maximum(lower, -B0), np.minimum(upper, B0)
         is_refuted = bool((least > most + assumptions.tolerance).any())
-        return cls(upper, lower, B0, is_refuted, instances)
+        return cls(upper, lower, B0, is_refuted, instances, allowed)
 
     @property
     def cut(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of all candidates, cut, (n,) each."""
         return np.maximum(self.lower, -self.B0), np.minimum(self.upper, self.B0)
+
+    @property
+    def highest(self) -> float:
+        """f is at most that at every candidate allowed."""
+        upper = self.upper if self.allowed is None else self.upper[self.allowed]
+        return min(float(upper.max()), self.B0)
 
     def interval(self, i: int) -> tuple[float, float]:
         """The cut interval of candidate i."""
@@ -91,14 +105,17 @@ class ValidBounds:
         """
         lower, upper = self.cut
         sources = [source for instance in self.instances if (source := instance.source(i))]
-        return paired_certificate(i, upper - lower[i], sources)
+        single = upper - lower[i]
+        if self.allowed is not None:
+            single[~self.allowed] = -np.inf
+        return paired_certificate(i, single, sources)
 
     def regret(self, indices: Sequence[int]) -> float:
         """sum_t (max_x ucb_v(x) - lcb_v(x_t)): the regret of these rounds, in hindsight (ours).
 
         Any algorithm, no constants. Proof. f(x*) <= max ucb_v and f(x_t) >= lcb_v(x_t). QED
         """
-        best = min(float(self.upper.max()), self.B0)
+        best = self.highest
         lower = np.maximum(self.lower[np.asarray(indices, dtype=np.intp)], -self.B0)
         return float(np.sum(np.maximum(best - lower, 0.0)))
 
@@ -157,6 +174,8 @@ class Recommendation(Spoken):
     """For unknown corruption: the certificate of this point at every level."""
     n_compared: int | None = None
     """On a Box: with how many candidates the certificate compares. None: with every point."""
+    is_constrained: bool = False
+    """Whether not every point is allowed: then the certificate compares with those that are."""
     between_candidates: float = 0.0
     """On a Box: by how much f may be higher between the candidates than at them, B times the largest
     kernel distance to a candidate. An estimate, found by search; not in `regret_bound`."""
@@ -240,7 +259,8 @@ def trusted(
 ) -> tuple[Guarantee, ValidBounds]:
     """The guarantee, void where the run itself has voided it, and the bounds that it is about."""
     guarantee, assumed = algorithm.policy.trust(threat, C), algorithm.assumptions
-    bounds = ValidBounds.of([algorithm.policy.named(label) for label in guarantee.labels], assumed)
+    instances = [algorithm.policy.named(label) for label in guarantee.labels]
+    bounds = ValidBounds.of(instances, assumed, algorithm.search.candidates.allowed)
     beta = None if algorithm.options.beta is None else BetaGiven()
     void: Void | None = beta or algorithm.journal.selection or refuted(algorithm) or guarantee.void
     guarantee = replace(
@@ -311,6 +331,28 @@ def left_out(
     )
 
 
+def by_lies(
+    algorithm: "Algorithm",
+    i: int,
+    units: Units,
+    shares: tuple[float, float] | None = None,
+    stated: Stated = NOTHING_STATED,
+) -> ByLies:
+    """What the readings say of candidate i, and of those that may be better, by the number of lies.
+
+    Args:
+        algorithm: With a reading.
+        i: The candidate.
+        units: In which to say everything.
+        shares: As in `left_out`.
+        stated: Likewise.
+    """
+    candidates, U = algorithm.search.candidates, algorithm.search.candidates.coordinates
+    if candidates.allowed is not None:
+        U, i = np.concatenate([U[[i]], candidates.compared]), 0
+    return ByLies(left_out(algorithm, shares, stated), U, i, units)
+
+
 def recommendation(
     candidates: Candidates,
     bounds: ValidBounds,
@@ -343,6 +385,7 @@ def recommendation(
             replace(level.in_units(units), conditions=guarantee.conditions) for level in levels
         ),
         n_compared=n_compared,
+        is_constrained=bounds.allowed is not None,
         between_candidates=gap,
         lies=lies,
         n_lies=n_lies,
@@ -359,7 +402,7 @@ def tightened(best: Recommendation, bounds: ValidBounds, lies: ByLies, units: Un
         lower, upper = max(lower, found[0]), min(upper, found[1])
     certificate = best.regret_bound
     if certificate is not None:
-        highest = units.from_model(float(bounds.cut[1].max()))
+        highest = units.from_model(bounds.highest)
         worst = lower if units.sign > 0.0 else upper
         certificate = min(certificate, max(0.0, units.sign * (highest - worst)))
         certificate = certificate if more is None else min(certificate, more)
@@ -372,7 +415,8 @@ def best_now(bounds: ValidBounds) -> int:
     It counts readings that the certified bounds cannot use yet.
     """
     now = [instance.mu - instance.width for instance in bounds.instances if instance.is_behind]
-    return int(np.argmax(np.max([bounds.lower, *now], axis=0)))
+    lower = np.max([bounds.lower, *now], axis=0)
+    return int(np.argmax(lower if bounds.allowed is None else np.where(bounds.allowed, lower, -np.inf)))
 
 
 def best_when_chosen(algorithm: "Algorithm", guarantee: Guarantee) -> Reading:

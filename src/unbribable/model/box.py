@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 
 from unbribable.model import checks
-from unbribable.model.checks import Floats
-from unbribable.model.domain import Grid
+from unbribable.model.checks import Bools, Floats, Ints
+from unbribable.model.domain import Grid, NoPointError, allowed_of
 from unbribable.model.kernels import Kernel
 from unbribable.model.sobol import scrambled_sobol
 
 N_TEST = 1024
 """Points (four times as many in several dimensions) from which the search for gaps begins."""
+
+N_TRIED = 2**14
+"""Sobol points tried, at most, to find some that are allowed."""
+
+N_STEPS_TO_ALLOWED = 8
+"""How often steps are made from those that were found, where they are few."""
 
 _N_STARTS, _N_MOVES, _N_STEPS = 8, 16, 16
 """How many of them it moves, how many moves it tries at a time, and how often."""
@@ -34,6 +40,10 @@ class Box:
         n_candidates: Sobol candidates at the start, a power of two.
         snap: Maps points of the unit cube, (n, d), to the nearest ones that exist, where not all of
             them do (integers, categories); idempotent.
+        allows: Which of such points, (n, d), may be asked and recommended, (n,); all of them if None.
+
+    Attributes:
+        sides: The bounds of each coordinate of the unit cube, (d,) pairs; equal where it is held.
     """
 
     def __init__(
@@ -43,6 +53,7 @@ class Box:
         *,
         n_candidates: int = 1024,
         snap: Callable[[Floats], Floats] | None = None,
+        allows: Callable[[Floats], Bools] | None = None,
     ) -> None:
         self.low: Floats = checks.array("low", [low] if np.isscalar(low) else low, ndim=1)
         self.high: Floats = checks.array("high", [high] if np.isscalar(high) else high, ndim=1)
@@ -68,6 +79,10 @@ class Box:
             raise TypeError(f"snap must be callable, got snap={snap!r}")
         self.snap: Callable[[Floats], Floats] = _same if snap is None else snap
         self.is_snapped = snap is not None
+        if allows is not None and not callable(allows):
+            raise TypeError(f"allows must be callable, got allows={allows!r}")
+        self.allows = allows
+        self.sides: list[tuple[float, float]] = [(0.0, 1.0)] * self.d
         self.low.flags.writeable = self.high.flags.writeable = False
 
     def __repr__(self) -> str:
@@ -110,10 +125,77 @@ class Box:
             bits = np.random.default_rng(11).integers(0, 2, (n_max, self.d))
         return self.snap(bits.astype(np.float64))
 
+    def holding(self, where: Ints, values: Floats) -> "Box":
+        """The same box, of whose points only those exist whose coordinates `where`, (k,), are `values`.
+
+        They are coordinates of the unit cube, of a point that exists.
+        """
+
+        def held(U: Floats) -> Floats:
+            U = self.snap(U).copy()
+            U[:, where] = values
+            return U
+
+        n, allows = self.n_candidates, self.allows
+        box = Box(self.low, self.high, n_candidates=n, snap=held, allows=allows)
+        box.sides = [*self.sides]
+        for k, value in zip(where, values, strict=True):
+            box.sides[k] = (float(value), float(value))
+        return box
+
+    @cached_property
+    def allowed(self) -> Floats:
+        """Points that are allowed, spread over all that are, (k, d), k >= 1; the same ones always.
+
+        Sobol points, corners and the middle: as many as there are candidates, or more where few of them
+        are allowed.
+        Where very few are, steps from these to any others, halved until they end at an allowed point.
+
+        Raises:
+            NoPointError: None is found.
+        """
+        if self.allows is None:
+            return np.concatenate([self.sobol(self.n_candidates, 0), self.corners(64)])
+        n = n_tried = self.n_candidates
+        middle = self.snap(np.outer([0.0, 0.5, 1.0], np.ones(self.d)))
+        points = np.concatenate([self.sobol(n, 0), self.corners(64), middle])
+        found = points[self.allows(points)]
+        while len(found) < n // 4 and n_tried < N_TRIED:
+            points = self.sobol(2 * n_tried, 0)[n_tried:]
+            found = np.concatenate([found, points[self.allows(points)]])
+            n_tried *= 2
+        if not len(found):
+            raise NoPointError(f"none of {n_tried} points that were tried is allowed")
+        rng = np.random.default_rng(17)
+        for _ in range(N_STEPS_TO_ALLOWED if len(found) < n // 4 else 0):
+            found = np.concatenate([found, self._near(found, n // 8, rng)])
+        return found
+
+    def allowed_of(self, U: Floats) -> Bools:
+        """Which of some points that exist, (n, d), are allowed, (n,)."""
+        return allowed_of(self.allows, U)
+
+    def _near(self, found: Floats, n: int, rng: np.random.Generator) -> Floats:
+        """Allowed points, n at most, on ways from some of those found, (k, d), to any others.
+
+        Some of the coordinates change, which leads away from a corner of what is allowed, too.
+        """
+        assert self.allows is not None
+        starts, ends = found[rng.integers(0, len(found), n)], list[Floats]()
+        is_new = rng.random((n, self.d)) < rng.random((n, 1))
+        others = np.where(is_new, rng.random((n, self.d)), starts)
+        for k in range(10):
+            tries = self.snap(starts + 0.5**k * (others - starts))
+            is_allowed = self.allows(tries)
+            ends.append(tries[is_allowed])
+            starts, others = starts[~is_allowed], others[~is_allowed]
+        return np.concatenate(ends)
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of bounds and candidates, so that a saved state is not resumed on others."""
-        parts = (self.low, self.high, self.sobol(self.n_candidates, 0))
+        first = self.sobol(self.n_candidates, 0) if self.allows is None else self.allowed
+        parts = (self.low, self.high, first)
         return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
 
 
@@ -124,6 +206,8 @@ class Candidates:
         domain: A Grid or a Box.
         box: The domain if it is a Box, else None.
         coordinates: The candidates as the kernel sees them, (n, d).
+        allowed: Which of them may be asked and recommended, (n,); None: all. On a Box, all but points
+            that were read although they are not allowed.
     """
 
     def __init__(self, domain: Grid | Box) -> None:
@@ -131,11 +215,16 @@ class Candidates:
         self.box = domain if isinstance(domain, Box) else None
         self.coordinates: Floats
         if isinstance(domain, Box):
-            points = np.concatenate([domain.sobol(domain.n_candidates, 0), domain.corners(64)])
+            points = domain.allowed
             _, first = np.unique(points, axis=0, return_index=True)
             self.coordinates = points[np.sort(first)]
         else:
             self.coordinates = domain.points
+        self.allowed: Bools | None = None
+        if isinstance(domain, Grid):
+            self.allowed = domain.allowed
+        elif domain.allows is not None:
+            self.allowed = np.ones(len(self.coordinates), dtype=np.bool_)
         self._n_first = len(self.coordinates)
         self._searched: tuple[Kernel, Floats] | None = None
 
@@ -182,20 +271,29 @@ class Candidates:
         for u in U:
             if self.index_of(u) is None:
                 self.coordinates = np.concatenate([self.coordinates, u[None, :]])
+        if self.allowed is not None and self.n > n:
+            more = allowed_of(self.domain.allows, self.coordinates[n:])
+            self.allowed = np.concatenate([self.allowed, more])
         return self.n - n
+
+    @property
+    def compared(self) -> Floats:
+        """Those that may be recommended, (n, d): what a certificate compares with."""
+        return self.coordinates if self.allowed is None else self.coordinates[self.allowed]
 
     def discretisation(self, kernel: Kernel) -> float:
         """sup_x min_z d_k(x, z) over candidates z, estimated by search; 0 on a Grid.
 
         d_k(x, z)^2 = k(x, x) + k(z, z) - 2 k(x, z). A function of norm at most B exceeds its maximum
         over the candidates by at most B times the supremum. The search finds at most the supremum, and
-        at least 0.95 of it in tests. It falls as candidates are added.
+        at least 0.95 of it in tests. It falls as candidates are added. Points and candidates are those
+        that are allowed.
         """
         if self.box is None:
             return 0.0
         if self._searched is None or self._searched[0] is not kernel:
             self._searched = (kernel, self._far_points(self.box, kernel))
-        square = self._squares(self._searched[1], self.coordinates, kernel)
+        square = self._squares(self._searched[1], self.compared, kernel)
         return float(np.sqrt(max(0.0, float(square.max()))))
 
     def _far_points(self, box: Box, kernel: Kernel) -> Floats:
@@ -211,6 +309,8 @@ class Candidates:
             line = np.sort(first, axis=0)
             points.append(box.snap((line[1:] + line[:-1]) / 2.0))
         design = np.concatenate(points)
+        if box.allows is not None:
+            design = np.concatenate([design[box.allows(design)], first[:1]])
         square = self._squares(design, first, kernel)
         far = np.argsort(-square, kind="stable")[:N_TEST]
         top = far[:_N_STARTS]
@@ -222,6 +322,8 @@ class Candidates:
             moves *= rng.random(moves.shape) < rng.random((len(top), _N_MOVES, 1))  # some coordinates
             tries = box.snap(np.clip(moved[:, None] + reach * moves, 0.0, 1.0).reshape(-1, d))
             found = self._squares(tries, first, kernel).reshape(len(top), _N_MOVES)
+            if box.allows is not None:
+                found[~box.allows(tries).reshape(found.shape)] = -np.inf
             best = found.argmax(axis=1)
             is_farther = found[rows, best] > square
             moved = np.where(is_farther[:, None], tries.reshape(moves.shape)[rows, best], moved)

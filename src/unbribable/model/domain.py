@@ -1,13 +1,18 @@
 """Domains: where the learner may look."""
 
 import hashlib
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from unbribable.model import checks
-from unbribable.model.checks import Floats
+from unbribable.model.checks import Bools, Floats, Ints
+
+
+class NoPointError(ValueError):
+    """No point of a domain may be asked, as far as was found."""
 
 
 class Grid:
@@ -16,9 +21,10 @@ class Grid:
     Args:
         points: Array-like of shape (n, d). One-dimensional candidates are a column,
             `np.linspace(0, 1, 100)[:, None]`.
+        allows: Which of such points, (n, d), may be asked and recommended, (n,); all of them if None.
     """
 
-    def __init__(self, points: Any) -> None:
+    def __init__(self, points: Any, *, allows: Callable[[Floats], Bools] | None = None) -> None:
         points = checks.array("points", points, ndim=2) + 0.0  # + 0.0 makes -0.0 and 0.0 one point
         n, d = points.shape
         if n < 1 or d < 1:
@@ -34,6 +40,9 @@ class Grid:
             )
         points.flags.writeable = False
         self.points: Floats = points
+        if allows is not None and not callable(allows):
+            raise TypeError(f"allows must be callable, got allows={allows!r}")
+        self.allows = allows
         self.n: int = n
         self.d: int = d
         self._columns: Floats = np.ascontiguousarray(points.T)
@@ -64,6 +73,37 @@ class Grid:
         return nearest
 
     @cached_property
+    def allowed(self) -> Bools | None:
+        """Which candidates may be asked and recommended, (n,); None: all.
+
+        Raises:
+            NoPointError: None may be.
+        """
+        if self.allows is None:
+            return None
+        found = self.allows(self.points)
+        if not found.any():
+            raise NoPointError(f"none of {self.n} candidates is allowed")
+        return found
+
+    def holding(self, where: Ints, values: Floats) -> "Grid":
+        """The same grid, of which only candidates that have these values, (k,), there are allowed."""
+
+        def allows(U: Floats) -> Bools:
+            off = np.abs(U[:, where] - values)
+            is_there = (off <= 1e-9 * self._sides[where] + 4.0 * np.spacing(np.abs(values))).all(axis=1)
+            found: Bools = is_there & allowed_of(self.allows, U)
+            return found
+
+        return Grid(self.points, allows=allows)
+
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of the candidates, so that a saved state is not resumed on other ones."""
-        return hashlib.sha256(self.points.tobytes()).hexdigest()[:16]
+        allowed = b"" if self.allowed is None else self.allowed.tobytes()
+        return hashlib.sha256(self.points.tobytes() + allowed).hexdigest()[:16]
+
+
+def allowed_of(allows: Callable[[Floats], Bools] | None, U: Floats) -> Bools:
+    """Which of U, (n, d), a domain allows, (n,)."""
+    return np.ones(len(U), dtype=np.bool_) if allows is None else allows(U)

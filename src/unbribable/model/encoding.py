@@ -56,6 +56,8 @@ class Encoding:
         - A Real, Whole or Choice stays what it is.
         - A pair of numbers, in a tuple or a list, is Real(low, high); a pair of integers is
           Whole(low, high). Write (0.0, 1.0) for what lies between, Choice((1, 9)) for one of two.
+        - A tuple of three numbers, (low, high, step), is Real(low, high, step=step), or a Whole if all
+          are integers; it must have three values at least.
         - Any other list, and a tuple without numbers, is a Choice. Anything else is refused.
         """
         if isinstance(bounds, Encoding):
@@ -107,6 +109,26 @@ class Encoding:
             place = float(dimension.places(points[:, part])[0]) if dimension.width else 0.0
             params[name] = dimension.value(place)
         return {name: params[name] for name in self.names}
+
+    def decode_all(self, U: Floats) -> list[dict[str, Any]]:
+        """`decode` of points that stand for parameters, (n, d)."""
+        columns = []
+        for _, dimension, part in self._parts:
+            places = dimension.places(U[:, part]) if dimension.width else np.zeros(len(U))
+            columns.append([dimension.value(place) for place in places.tolist()])
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def place_of(self, name: str, value: Any) -> tuple[slice, Floats]:
+        """Which coordinates a parameter has, and what they are where it has that value.
+
+        Raises:
+            TypeError, ValueError: There is no such parameter, or it has no such value.
+        """
+        for known, dimension, part in self._parts:
+            if known == name:
+                places = np.array([dimension.place(name, value)], dtype=np.float64)
+                return part, dimension.coordinates(places)[0][: dimension.width]
+        raise ValueError(f"a parameter must be one of {list(self.names)}, got {name!r}")
 
     def snap(self, U: Floats) -> Floats:
         """The nearest points that stand for parameters: (n, d), also outside the cube -> (n, d)."""
@@ -166,6 +188,13 @@ def _dimension_of(bound: Any) -> Dimension:
     numbers = [kind in (int, float) for kind in kinds]
     if len(bound) == 2 and all(numbers):
         return Whole(*bound) if kinds == [int, int] else Real(*bound)
+    if isinstance(bound, tuple) and len(bound) == 3 and all(numbers):
+        low, high, step = bound
+        if 0.0 < 2.0 * step <= (high - low) * (1.0 + 1e-9):
+            return Whole(low, high, step=step) if kinds == [int] * 3 else Real(low, high, step=step)
     if isinstance(bound, tuple) and any(numbers):
-        raise ValueError(f"must be a pair (low, high), or a list of options, got {bound!r}")
+        raise ValueError(
+            "must be a pair (low, high), a triple (low, high, step) with three values at least, or a "
+            f"list of options, got {bound!r}"
+        )
     return Choice(tuple(bound))

@@ -77,8 +77,17 @@ def answer(
     return lines
 
 
-def no_answer(n_rounds: int, n_failed: int, n_false: int = 0) -> str:
-    """What there is to say without a reading, or without one that may be honest."""
+def no_answer(n_rounds: int, n_failed: int, n_false: int = 0, n_forbidden: int = 0) -> str:
+    """What there is to say without a reading, or without one that may be honest, or is of use.
+
+    Args:
+        n_rounds: So many evaluations.
+        n_failed: Those without a reading.
+        n_false: Readings that are false for certain.
+        n_forbidden: The other ones, where none of them is of a point that is allowed.
+    """
+    if n_forbidden:
+        return f"Nothing to use yet: none of the {n_forbidden} readings is of a point that is allowed."
     failed = f"{n_failed} of {n_rounds} evaluations failed"
     if not n_false:
         return f"No reading yet; {failed}."

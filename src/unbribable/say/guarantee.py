@@ -40,9 +40,10 @@ def bounds(guarantee: Guarantee, counting: Counting = ROUNDS) -> str:
 
 def certificate(best: Recommendation, counting: Counting = ROUNDS) -> str:
     """Of a recommended point."""
-    than, beyond = "no point of the domain", ""
+    allowed = "allowed " if best.is_constrained else ""
+    than, beyond = f"no {allowed}point of the domain", ""
     if best.n_compared is not None:
-        than = f"none of the {best.n_compared} candidates"
+        than = f"none of the {best.n_compared} {allowed}candidates"
         beyond = between(best.between_candidates)
     what = f"{than} is better than this one by more than {best.regret_bound or 0.0:.4g}"
     return _stated(best.promise, what, beyond, counting)

@@ -58,9 +58,10 @@ def _open(found: Price, only: str, least_eps: float | None) -> str:
 
 def _other(found: Price) -> str:
     """Which point could be better."""
-    return (
-        "another point" if found.n_compared is None else f"another of the {found.n_compared} candidates"
-    )
+    allowed = "allowed " if found.is_constrained else ""
+    if found.n_compared is None:
+        return f"another {allowed}point"
+    return f"another of the {found.n_compared} {allowed}candidates"
 
 
 def _sure(found: Price) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from unbribable.decision.asking.ahead import is_among
 from unbribable.decision.left_to_gain import LeftToGain, NotYet
 from unbribable.decision.proven.basis import Basis
-from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.conditions import (
     Condition,
     Corrected,
@@ -25,7 +24,7 @@ from unbribable.decision.proven.guarantee import Guarantee
 from unbribable.decision.proven.left_out import own_shares
 from unbribable.decision.proven.price import Price
 from unbribable.decision.proven.price import price as algorithm_price
-from unbribable.decision.recommend import Recommendation, left_out
+from unbribable.decision.recommend import Recommendation, by_lies
 from unbribable.decision.remarks import Alone, Growing, Outside, Remark, TooManyLies, TooMuchLying
 from unbribable.doubt.suspect import Suspect, in_order
 from unbribable.model.checks import Floats
@@ -145,9 +144,7 @@ def counted(best: Recommendation, engine: Engine) -> Recommendation:
     """
     algorithm, units = engine.algorithm(), engine.model().units
     shares = own_shares(algorithm.assumptions.delta)
-    candidates = algorithm.candidates.coordinates
-    readings = left_out(algorithm, shares, engine.stated())
-    lies = ByLies(readings, candidates, best.index, units)
+    lies = by_lies(algorithm, best.index, units, shares, engine.stated())
     n_lies = max(_lies_allowed(engine), _n_flagged(engine), lies.least)
     interval, more = lies.interval(n_lies), lies.better(n_lies)
     is_void = interval is None or more is None

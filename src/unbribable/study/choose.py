@@ -3,7 +3,7 @@
 import numpy as np
 
 from unbribable.decision.asking.ahead import Avoided
-from unbribable.decision.asking.rule import Landscape, polish, spread
+from unbribable.decision.asking.rule import Landscape, moved, polish, spread
 from unbribable.doubt.hypotheses import Belief
 from unbribable.model.box import Box
 from unbribable.model.checks import Floats
@@ -73,15 +73,19 @@ def best_point(promise: Promise, box: Box, read: Floats, avoid: Floats, stream: 
     avoided = Avoided(avoid, read, promise.kernel) if len(avoid) else None
     if avoided is not None:
         points = np.concatenate([points, box.sobol(N_ANYWHERE, stream), box.corners(N_ANYWHERE)])
-        points = points[avoided.allowed(points)]
+    if box.allows is not None:
+        points = np.concatenate([points[box.allows(points)], box.allowed])
+    if avoided is not None and (among := avoided.allowed(points)) is not None:
+        points = points[among]
     order = np.argsort(-promise.values(points), kind="stable")
     starts = points[spread(order.tolist(), points, promise.kernel, N_STARTS)]
     ends = polish(promise, box, starts)
     if avoided is not None:
         ends = ends[~avoided.leaves_out(ends)]
     found = np.concatenate([points[order[:1]], ends])
-    best: Floats = found[np.argmax(promise.values(found))]
-    return best
+    values = promise.values(found)
+    top = int(np.argmax(values))
+    return moved(promise, box, found[top], float(values[top]), avoided, stream)[0]
 
 
 def _points(d: int, best: Floats, stream: int) -> Floats:

@@ -17,7 +17,7 @@ from unbribable.doubt.shared import codes
 from unbribable.doubt.suspect import Suspect
 from unbribable.model.box import Box, Candidates
 from unbribable.model.checks import Floats
-from unbribable.model.domain import Grid
+from unbribable.model.domain import Grid, allowed_of
 from unbribable.model.kernels import Stationary
 from unbribable.study.choose import Promise, best_candidate, best_point
 from unbribable.study.fitted import Model, check_sizes, corrected, fitted, given, own_noise
@@ -77,7 +77,7 @@ class Engine:
 
     # --- ask and tell --------------------------------------------------------------------------
 
-    def ask(self, t: int, pending: Sequence[Floats] = ()) -> Query:
+    def ask(self, t: int, pending: Sequence[Floats] = (), where: Grid | Box | None = None) -> Query:
         """The point of round t: in the last `confirm` rounds of the plan, the recommended one.
 
         A point without a reading is not asked again, unless it was read at least as often or no other
@@ -87,19 +87,20 @@ class Engine:
         Args:
             t: The round, from 1.
             pending: Points that are being read elsewhere, as the kernel sees them.
+            where: The part of the domain to ask in, see `Space.at`; all of it if None.
         """
         near, avoid = self._kept_away()
         pending = [*pending, *near]
         if not self.is_ready:
             n_more = sum(trial.replicate_of is not None and trial.t < t for trial in self.log.values())
-            u = self._design(t - n_more, avoid)
-        elif (known := self._confirming(t)) is not None and not is_among(known[None], avoid).any():
+            u = self._design(t - n_more, avoid, where or self.domain)
+        elif where is None and (known := self._confirming(t, avoid)) is not None:
             u = known
         elif self.plan.explore is not None and self.told:
-            u = self._promising(t, pending, avoid, self.plan.explore)
+            u = self._promising(t, pending, avoid, self.plan.explore, where or self.domain)
         else:
             algorithm = self.algorithm()
-            u = algorithm.query_at(t, algorithm.drawn(t), pending, avoid).u
+            u = algorithm.query_at(t, algorithm.drawn(t), pending, avoid, where).u
         return Query(t, self.x_of(u), u, index=None, instance=None)
 
     def trial(self, t: int, x: Any, y: float | None, **fields: Any) -> Trial:
@@ -392,6 +393,18 @@ class Engine:
         mean, sd = self.judge().predict(self._seen(U))
         return self.plan.sign * mean, sd
 
+    def may_be_advised(self, among: Sequence[Floats] | None = None) -> Sequence[Floats] | None:
+        """The points read that may be advised, as the kernel sees them; None: all of them.
+
+        Args:
+            among: Those in question; all if None.
+        """
+        if self.domain.allows is None:
+            return among
+        read = np.array([reading.u for reading in self.told] if among is None else among)
+        read = read.reshape(-1, self.domain.d)
+        return list(read[allowed_of(self.domain.allows, read)])
+
     def incumbent(self, among: Sequence[Floats] | None = None) -> Floats | None:
         """The point read with the best value to expect, in the user's units.
 
@@ -401,7 +414,7 @@ class Engine:
             among: Those that may be, as the kernel sees them; all if None.
 
         Returns:
-            None if no reading was told of them.
+            None if no reading was told of them, or none that is of an allowed point.
         """
         best = self._best_read(among)
         return None if best is None else self.x_of(best)
@@ -413,23 +426,25 @@ class Engine:
         Needs a reading.
         """
         near, avoid = self._kept_away()
-        return self._promising(len(self.log) + 1, near, avoid, beta)
+        return self._promising(len(self.log) + 1, near, avoid, beta, self.domain)
 
     # --- inside --------------------------------------------------------------------------------
 
-    def _confirming(self, t: int) -> Floats | None:
+    def _confirming(self, t: int, avoid: Sequence[Floats]) -> Floats | None:
         """The recommended point, where round t is to read it: a choice that the past makes."""
         n_more = sum(not trial.is_evaluation and trial.t < t for trial in self.log.values())
         if not self.plan.confirms(t - 1 - n_more):
             return None
         if self.plan.explore is not None:
-            return self._best_read()
-        algorithm = self.algorithm()
-        best: Floats = algorithm.candidates.coordinates[algorithm.recommend().index]
-        return best
+            best = self._best_read()
+        else:
+            algorithm = self.algorithm()
+            best = algorithm.candidates.coordinates[algorithm.recommend().index]
+        return None if best is None or is_among(best[None], avoid).any() else best
 
     def _best_read(self, among: Sequence[Floats] | None = None) -> Floats | None:
         """`incumbent`, as the kernel sees it."""
+        among = self.may_be_advised(among)
         U = np.array([reading.u for reading in self.told]).reshape(-1, self.domain.d)
         may = np.ones(len(U), dtype=np.bool_) if among is None else is_among(U, among)
         if not may.any():
@@ -488,7 +503,7 @@ class Engine:
     def _kept_away(self) -> tuple[list[Floats], list[Floats]]:
         """Points whose surroundings are avoided too, and points that are not asked at all."""
         lost = sorted((trial for trial in self.log.values() if trial.is_lost), key=lambda each: each.t)
-        failed = [trial.u for trial in lost if trial.u is not None]
+        failed = [trial.u for trial in lost if trial.u is not None and not trial.may_repeat]
         again = self._false_again()
         near = [*failed[-N_NEAR:], *again[-N_NEAR:]]
         return near, [*self._without_reading(failed), *again]
@@ -519,17 +534,23 @@ class Engine:
         return [u for u in gone if is_among(gone, [u]).sum() > is_among(read, [u]).sum()]
 
     def _promising(
-        self, t: int, pending: Sequence[Floats], avoid: Sequence[Floats], beta: float
+        self,
+        t: int,
+        pending: Sequence[Floats],
+        avoid: Sequence[Floats],
+        beta: float,
+        domain: Grid | Box,
     ) -> Floats:
-        """The most promising point for round t, after the pending ones."""
-        domain, judge, d = self.domain, self.judge(), self.domain.d
+        """The most promising point of a domain for round t, after the pending ones."""
+        judge, d = self.judge(), domain.d
         promise = Promise(judge.belief(self._seen(np.array(pending).reshape(-1, d))), beta)
         away = self._seen(np.array(avoid).reshape(-1, d))
         read = np.unique(self._seen(np.array([reading.u for reading in self.told])), axis=0)
         read = read[np.argsort(-judge.predict(read)[0], kind="stable")]
         if isinstance(domain, Box):
             return best_point(promise, domain, read, away, t)
-        chosen: Floats = domain.points[best_candidate(promise, self._seen(domain.points), read, away)]
+        points = domain.points if domain.allowed is None else domain.points[domain.allowed]
+        chosen: Floats = points[best_candidate(promise, self._seen(points), read, away)]
         return chosen
 
     def _seen(self, U: Floats) -> Floats:
@@ -539,20 +560,21 @@ class Engine:
         low, side = self._range()
         return (U - low) / side
 
-    def _design(self, t: int, avoid: Sequence[Floats]) -> Floats:
-        """The t-th point of the design, or the next one that is not to be avoided; else a candidate."""
-        domain, d = self.domain, self.domain.d
+    def _design(self, t: int, avoid: Sequence[Floats], domain: Grid | Box) -> Floats:
+        """The t-th point of a domain's design, or the next one not to be avoided; else a candidate."""
+        d, candidates = domain.d, self._start if domain is self.domain else Candidates(domain)
         box = domain if isinstance(domain, Box) else Box([0.0] * d, [1.0] * d)
         stream = int(2**32 * self.seed.uniform(0))
         low, side = self._range()
-        for u in np.roll(box.sobol(256, stream), 1 - t, axis=0):
+        left, points = candidates.compared, box.sobol(256, stream)
+        if box.allows is not None:
+            points = np.concatenate([points[box.allows(points)], left])
+        for u in np.roll(points, 1 - t, axis=0):
             point: Floats = u
             if isinstance(domain, Grid):
-                nearest = np.argmin((((domain.points - low) / side - u) ** 2).sum(axis=1))
-                point = domain.points[nearest]
+                point = left[np.argmin((((left - low) / side - u) ** 2).sum(axis=1))]
             if not is_among(point[None], avoid).any():
                 return point
-        left = self._start.coordinates
         rest: Floats = left[np.argmin(is_among(left, avoid))]
         return rest
 

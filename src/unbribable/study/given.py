@@ -61,8 +61,11 @@ def _rows(source: Any, target: str, space: Space) -> list[tuple[Any, float | Non
 
 
 def several(y: Any) -> list[Any]:
-    """The readings of an evaluation: those of a list, a tuple or an array, or the only one."""
-    if isinstance(y, list | tuple) or getattr(y, "ndim", 0) == 1:
+    """The readings of an evaluation: those of a list or an array, or the only one.
+
+    A tuple is none of these: it may be a value and its error.
+    """
+    if isinstance(y, list) or getattr(y, "ndim", 0) == 1:
         values = list(y)
         if not values:
             raise ValueError(f"y must hold a reading, or None where there is none, got y={y!r}")

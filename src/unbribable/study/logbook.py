@@ -97,15 +97,22 @@ class Logbook:
                 )
             yield engine
 
-    def ask(self, n: int, replicates: int = 1) -> list[Query]:
-        """The queries of the next n rounds: all of them, or none if they cannot be saved."""
+    def ask(self, n: int, fixed: Any = None, replicates: int = 1) -> list[Query]:
+        """The queries of the next n rounds: all of them, or none if they cannot be saved.
+
+        Args:
+            n: How many.
+            fixed: Values that their points have, see `Space.at`; None: any.
+            replicates: How often each is to be read.
+        """
         with self.changing() as engine:
+            where = None if fixed is None else self.space.at(fixed)
             before = dict(self.pending)
             queries: list[Query] = []
             try:
                 for t in range(self.n_rounds + 1, self.n_rounds + n + 1):
                     start = time.perf_counter()
-                    asked = engine.ask(t, pending=[query.u for query in self.pending.values()])
+                    asked = engine.ask(t, [query.u for query in self.pending.values()], where)
                     self._seconds.append(time.perf_counter() - start)
                     query = query_of(t, asked.x, self.space, engine)
                     self.pending[t] = replace(query, replicates=replicates)

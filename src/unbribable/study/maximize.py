@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Unpack
 
 from unbribable.decision.proposal import Query
 from unbribable.model import checks
+from unbribable.study.constraints import Constraint
 from unbribable.study.files import level_of_user
 from unbribable.study.given import Initial, functions, reading_or_none, several
 from unbribable.study.plan import Settings, with_settings
@@ -35,6 +36,7 @@ def maximize(
     domain: Any,
     n_rounds: int,
     *,
+    constraints: Iterable[Constraint] = (),
     confirm: int = 0,
     direction: str = "maximize",
     seed: Any = None,
@@ -56,12 +58,14 @@ def maximize(
 
     Args:
         f: Takes a point, an array (d,) (or a dict where the domain has names), returns a number of
-            at most 1e150 in absolute value, or a list (or tuple) of such: readings of that point by
-            themselves, of which any may be a lie. None or NaN among them is missing.
+            at most 1e150 in absolute value, or a list of such: readings of that point by themselves, of
+            which any may be a lie. None or NaN among them is missing.
         domain: A Box, a Grid, a list of pairs (low, high), an array of candidates (n, d), or a dict
             from name to bounds such as {"x": (0.0, 1.0), "n": (1, 9), "kind": ["a", "b"]}.
         n_rounds: Evaluations in all, failed ones included.
         {settings}
+        constraints: Which points may be asked and recommended: a list of LinearConstraint, or of
+            functions that take a point as f does and return True where it is allowed.
         confirm: So many rounds, the last ones, read the point that is recommended then. That narrows
             the worst case.
         direction: "maximize" or "minimize".
@@ -117,7 +121,8 @@ def maximize(
     end = Stop(stop_below, stop_proven_below)
     heard = functions(callbacks)
     words: dict[str, Any] = {"direction": direction, "seed": seed, "initial": initial, "file": file}
-    with Study(domain, n_rounds=n_rounds, confirm=confirm, **words, **settings) as study:
+    words |= {"n_rounds": n_rounds, "constraints": constraints, "confirm": confirm}
+    with Study(domain, **words, **settings) as study:
         log, run = study._log, _Run(study, f, n_rounds, on_error, timeout, end, block)
         with reporter(n_rounds, progress) as report:
 
@@ -233,7 +238,7 @@ class _Run:
         try:
             value = self._f(self._study.space.shown(query.x))
             plan = self._study.engine.plan
-            if isinstance(value, list | tuple):  # an array is more likely a slip than meant
+            if isinstance(value, list):  # an array or a tuple is more likely a slip than meant
                 readings = [reading_or_none(each, plan) for each in several(value)]
                 if all(each is None for each in readings):
                     raise ValueError(f"y must hold a reading, got none in y={value!r}")
@@ -242,7 +247,7 @@ class _Run:
         except Exception as raised:
             if self._on_error == "raise":
                 raise
-            values = value if isinstance(value, list | tuple) else [value]
+            values = value if isinstance(value, list) else [value]
             is_too_large = any(checks.is_too_large(each) for each in values)
             return _Answer(None, raised, is_too_large, block)
 

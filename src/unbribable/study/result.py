@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from unbribable.say.reasons import evidence
 from unbribable.say.recommendation import spoken
 from unbribable.say.words import point
 from unbribable.study.advice import advise, basis, doubt, left_to_expect, price
+from unbribable.study.constraints import Constraint, OtherConstraintsError
 from unbribable.study.engine import Engine
 from unbribable.study.plan import Plan
 from unbribable.study.run_file import FORMAT, read, write
@@ -74,8 +75,19 @@ class Result:
 
     @cached_property
     def recommendation(self) -> Recommendation | None:
-        """The point to use with its interval and certificate, in your units; None without a reading."""
-        best = advise(self.engine)
+        """The point to use with its interval and certificate, in your units.
+
+        None without a reading of a point that may be recommended.
+        """
+        return self.recommended()
+
+    def recommended(self, fixed: Any = None) -> Recommendation | None:
+        """The same among the points read that have these values; see `Study.recommend`."""
+        among = None
+        if fixed is not None:
+            read = np.array([told.u for told in self.engine.told]).reshape(-1, self.space.domain.d)
+            among = list(read[self.space.is_at(read, fixed)])
+        best = advise(self.engine, among)
         return best if best is None else replace(best, params=self.space.params(best.x))
 
     @cached_property
@@ -198,7 +210,8 @@ class Result:
         Of 120 characters each, at most. All the rest is in `guarantee`.
         """
         if self.recommendation is None or self.naive is None:
-            return no_answer(len(self.trials), self.n_failed, len(self.engine.false))
+            n_false, n_forbidden = len(self.engine.false), len(self.engine.told)
+            return no_answer(len(self.trials), self.n_failed, n_false, n_forbidden)
         naive = self.naive
         assert naive.y is not None
         best_reading = BestReading(naive.t, naive.y, point(naive.x, self.space.params(naive.x)))
@@ -285,8 +298,8 @@ class Result:
             current = self.engine.settled()
             counted = {} if current is None else {each.t: each.y for each in current.corrected}
             frame["block"] = [trial.block for trial in self.trials]
-            frame["offset"] = [
-                nan if trial.y is None else trial.y - counted[trial.t] for trial in self.trials
+            frame["offset"] = [  # nobody learned a reading that is false for certain
+                nan if trial.y is None else trial.y - counted.get(trial.t, nan) for trial in self.trials
             ]
         return frame
 
@@ -349,19 +362,29 @@ class Result:
         }
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Result":
+    def load(cls, path: str | os.PathLike[str], *, constraints: Iterable[Constraint] = ()) -> "Result":
         """Read a run that `save` wrote, and learn its readings again.
 
+        Args:
+            path: The file.
+            constraints: Those that are functions, which no file can keep.
+
         Raises:
-            ValueError: The file is not a saved run, or has another format.
+            ValueError: The file is not a saved run, or has another format; or it had other constraints.
         """
-        return restored(path, read(path))
+        return restored(path, read(path), constraints=constraints)
 
 
-def restored(path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | None = None) -> Result:
+def restored(
+    path: str | os.PathLike[str],
+    stored: dict[str, Any],
+    plan: Plan | None = None,
+    constraints: Iterable[Constraint] = (),
+) -> Result:
     """The result that `read` found in the file; the plan is the stored one if None."""
     try:
-        plan, space = plan or Plan.from_plain(stored["plan"]), Space.from_plain(stored["domain"])
+        plan = plan or Plan.from_plain(stored["plan"])
+        space = Space.from_plain(stored["domain"], constraints)
         engine = Engine(space.domain, plan, Seed.from_plain(stored["seed"]))
         trials = [_stored_trial(row, space, engine) for row in stored["trials"]]
         pending = [_stored_query(row, space, engine) for row in stored["pending"]]
@@ -377,6 +400,8 @@ def restored(path: str | os.PathLike[str], stored: dict[str, Any], plan: Plan | 
         if not isinstance(stopped, str | None):
             raise TypeError(f"stopped must be words or None, got stopped={stopped!r}")
         seconds = None if seconds is None else checks.real("seconds_per_ask", seconds)
+    except OtherConstraintsError as error:
+        raise ValueError(f"{path}: {error}") from None
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(f"{path} must be a run saved by Result.save, got {error!r}") from error
     return Result(space, engine, trials, pending=pending, stopped=stopped, seconds_per_ask=seconds)
@@ -414,8 +439,7 @@ def _stored_trial(row: dict[str, Any], space: Space, engine: Engine) -> Trial:
     t, y = checks.integer("number", fields.pop("number"), at_least=1), fields["y"]
     u = engine.u_of(fields["x"])  # refuses what is not a point
     x = np.asarray(fields["x"], dtype=np.float64)
-    if isinstance(y, str):  # an infinite one
-        y = float(y)
+    y = {"inf": math.inf, "-inf": -math.inf}.get(y, y) if isinstance(y, str) else y
     y = None if y is None else engine.plan.reading("y", y)
     fields |= {"x": x, "params": space.shown(x), "y": y}
     engine.plan.sem(fields.get("sem"))

@@ -42,6 +42,13 @@ def resumed(run_file: RunFile, space: Space, plan: Plan, seed: Any) -> Result:
     n_then = stored["plan"]["n_rounds"]
     if n_then is not None and (type(n_then) is not int or n_then < 1):
         raise ValueError(f"{file} must be a run saved by Result.save, got n_rounds={n_then!r}")
+    domain: Any = json.loads(json.dumps(space.to_plain()))
+    before, given = (each.get("constraints") for each in (stored["domain"], domain))
+    if before != given:
+        raise ValueError(
+            f"{file} holds a study whose constraints were {before!r}, got {given!r}; give the same ones "
+            "(of functions a file keeps only how many there were)"
+        )
     now = {"domain": space.to_plain(), "plan": {**plan.to_plain(), "n_rounds": n_then}}
     for name, arguments in json.loads(json.dumps(now)).items():
         for key, value in arguments.items():
@@ -50,7 +57,7 @@ def resumed(run_file: RunFile, space: Space, plan: Plan, seed: Any) -> Result:
                     f"{file} holds another run: {name} {key} was {stored[name].get(key)!r}, got "
                     f"{value!r}; use the same arguments, or another file"
                 )
-    found = restored(file, stored, replace(plan, n_rounds=n_then))
+    found = restored(file, stored, replace(plan, n_rounds=n_then), space.constraints)
     if seed is not None and Seed.of(seed) != found.engine.seed:
         raise ValueError(f"{file} holds a run with another seed; leave the seed out")
     n_done = sum(trial.is_evaluation for trial in found.trials)

@@ -1,7 +1,7 @@
 """Ask and tell: a study some of whose readings may be lies."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
@@ -12,6 +12,7 @@ from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Suspect
 from unbribable.model import checks
 from unbribable.model.checks import Floats
+from unbribable.study.constraints import Constraint
 from unbribable.study.engine import Engine
 from unbribable.study.given import Initial, reading_or_none, several, told_before
 from unbribable.study.logbook import Logbook
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     import pandas
 
     from unbribable.auditing.audit import Audit
+
+
+FORGOTTEN = "forgotten"
+"""Why a query that was given up has no reading."""
 
 
 @with_settings
@@ -40,6 +45,9 @@ class Study:
             pair of integers is a range of integers), a list of pairs (low, high), a Box, a Grid, or
             an array of candidates (n, d).
         {settings}
+        constraints: Which points may be asked and recommended: a list of LinearConstraint, or of
+            functions that take a point as `query.params` (or `query.x`, where coordinates have no
+            names) and return True where it is allowed. Readings told outside are learned.
         direction: "maximize" or "minimize".
         n_rounds: How many readings are intended, if that is known. A share of lies is
             one of these; without it, of the readings there are.
@@ -64,6 +72,7 @@ class Study:
         self,
         space: Any,
         *,
+        constraints: Iterable[Constraint] = (),
         direction: str = "maximize",
         n_rounds: int | None = None,
         confirm: int = 0,
@@ -72,7 +81,8 @@ class Study:
         file: str | os.PathLike[str] | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        where, plan = Space.of(space), Plan.of(n_rounds, settings, direction, confirm)
+        where = Space.of(space).within(constraints)
+        plan = Plan.of(n_rounds, settings, direction, confirm)
         readings = told_before(initial, where, plan)
         self._log = Logbook(where, Engine(where.domain, plan, seed), file, seed)
         try:
@@ -104,20 +114,48 @@ class Study:
         return tuple(self._log.pending.values())
 
     @overload
-    def ask(self, n: None = None, *, replicates: int = 1) -> Query: ...
+    def ask(
+        self, n: None = None, *, fixed: Mapping[Any, Any] | None = None, replicates: int = 1
+    ) -> Query: ...
     @overload
-    def ask(self, n: int, *, replicates: int = 1) -> list[Query]: ...
-    def ask(self, n: int | None = None, *, replicates: int = 1) -> Query | list[Query]:
+    def ask(
+        self, n: int, *, fixed: Mapping[Any, Any] | None = None, replicates: int = 1
+    ) -> list[Query]: ...
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        fixed: Mapping[Any, Any] | None = None,
+        replicates: int = 1,
+    ) -> Query | list[Query]:
         """The next point to read, or a list of n of them; they are pending until told.
 
         `query.x` is the point, `query.params` the same by name, `query.replicates` how often to read it.
+
+        Args:
+            n: How many; one, and not in a list, if None.
+            fixed: Values that the points must have, {"gas": "Ar"} (or index -> value, where coordinates
+                have no names): everything else is chosen by the same rule.
+            replicates: How often each is to be read.
+
+        Raises:
+            TypeError, ValueError: There is no such parameter or value, or no allowed point has them.
         """
         count = 1 if n is None else checks.integer("n", n, at_least=1)
-        queries = self._log.ask(count, checks.integer("replicates", replicates, at_least=1))
+        times = checks.integer("replicates", replicates, at_least=1)
+        queries = self._log.ask(count, fixed, times)
         return queries[0] if n is None else queries
 
     def tell(
-        self, query: Any, y: Any, *, block: Any = None, error: str | None = None, sem: Any = None
+        self,
+        query: Any,
+        y: Any,
+        *,
+        x: Any = None,
+        block: Any = None,
+        error: str | None = None,
+        again: bool = False,
+        sem: Any = None,
     ) -> int:
         """Take the reading y of a query, or of a point; or several readings, of which any may be a lie.
 
@@ -133,9 +171,13 @@ class Study:
                 supposes that its value is not the reason. A list: readings of this point by themselves,
                 such as [1.2, 1.3, None]; the first is that of the query, each further one has a round of
                 its own, and counts as a reading among those that may be lies.
+            x: Where the query was really read, if elsewhere than asked (421 degrees instead of 420): a
+                point, a dict or (d,). It is taken to have been set before the reading was known.
             block: What it was read with, a string or a number: a day, a batch, an operator. Readings of
                 one block share an offset, which is estimated, see `offsets`, and never optimized.
             error: Why there is no reading, in words.
+            again: Where there is no reading: whether the point may be asked again, as after a furnace
+                has tripped, for a reason that has nothing to do with the point.
             sem: Standard deviation of the noise of the reading, where it is known (one number, or one
                 for each reading); the standard error, if y is a mean. The noise of the others is what
                 was given or fitted.
@@ -151,34 +193,64 @@ class Study:
         """
         label = self._block(block)
         values = [reading_or_none(each, self.engine.plan) for each in several(y)]
-        if error is not None and any(value is not None for value in values):
+        is_read = any(value is not None for value in values)
+        if checks.truth("again", again) and is_read:
+            raise ValueError(f"again must be False where there is a reading, got again=True, y={y!r}")
+        if error is not None and is_read:
             raise ValueError(
                 f"error must be None where there is a reading, got error={error!r}, y={y!r}"
             )
         sems = self._sems(sem, len(values))
         with self._log.changing():
             asked, is_given = self._log.find(query)
+            if x is not None:
+                if is_given:
+                    raise ValueError(
+                        f"x must be left out where no pending query is told, got x={x!r}; tell(x, y)"
+                    )
+                asked = self._log.own(asked.t, x)
             # A point of the user's own is a round more, which those of its replicates follow.
             last, params = max(self._log.n_rounds, asked.t), self.space.shown(asked.x)
             trials = []
             for k, (value, own) in enumerate(zip(values, sems, strict=True)):
                 why = (error or "no reading") if value is None else None
                 t, of = (last + k, asked.t) if k else (asked.t, None)
-                trials.append(
-                    Trial(
-                        t,
-                        asked.x,
-                        params,
-                        value,
-                        is_given,
-                        why,
-                        replicate_of=of,
-                        sem=own,
-                        u=asked.u,
-                        block=label,
-                    )
-                )
+                words: dict[str, Any] = {
+                    "replicate_of": of,
+                    "sem": own,
+                    "may_repeat": again,
+                    "block": label,
+                }
+                trials.append(Trial(t, asked.x, params, value, is_given, why, u=asked.u, **words))
             self._log.take(trials)
+        return asked.t
+
+    def forget(self, query: Any) -> int:
+        """Give up a pending query, which was not read and will not be: its point may be asked again.
+
+        Nothing is learned. What is guaranteed supposes, as for any round without a reading, that its
+        value is not the reason, which nobody can know who has not read it.
+
+        Args:
+            query: A pending query, or its point.
+
+        Returns:
+            The round, which stays counted.
+
+        Raises:
+            RuntimeError: The query is not pending here.
+            OSError: The file cannot be written.
+        """
+        with self._log.changing():
+            asked, is_given = self._log.find(query)
+            if is_given:
+                raise RuntimeError(
+                    f"query must be pending to be forgotten, got {query!r}; pending are the rounds "
+                    f"{list(self._log.pending)}"
+                )
+            params = self.space.shown(asked.x)
+            gone = Trial(asked.t, asked.x, params, None, error=FORGOTTEN, may_repeat=True, u=asked.u)
+            self._log.take([gone])
         return asked.t
 
     def retract(self, t: int, reason: str, *, unrelated_to_value: bool = False) -> None:
@@ -217,16 +289,24 @@ class Study:
         with self._log.looking():
             return self._log.result().predict(X)
 
-    def recommend(self) -> Recommendation:
+    def recommend(self, *, fixed: Mapping[Any, Any] | None = None) -> Recommendation:
         """The point to use, with its interval and certificate.
 
+        Args:
+            fixed: Values that it must have, as in `ask`: the best of the points read that have them.
+                The certificate compares it with every allowed candidate all the same.
+
         Raises:
-            RuntimeError: There is no reading yet.
+            RuntimeError: There is no reading yet, or none of a point that may be recommended.
         """
         with self._log.looking() as engine:
             _with_reading(engine)
-            best = self._log.result().recommendation
-        assert best is not None
+            best = self._log.result().recommended(fixed)
+        if best is None:
+            values = "" if fixed is None else f" with fixed={fixed!r}"
+            raise RuntimeError(
+                f"a recommendation needs a reading of an allowed point{values}, there is none; tell one"
+            )
         return best
 
     def suspects(self, *, flagged_only: bool = False) -> tuple[Suspect, ...]:
@@ -294,13 +374,17 @@ class Study:
         self._log.result().save(path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Study":
+    def load(cls, path: str | os.PathLike[str], *, constraints: Iterable[Constraint] = ()) -> "Study":
         """A study that was saved, or a run of `maximize`, in memory: it goes on exactly.
+
+        Args:
+            path: The file.
+            constraints: Those that are functions, which no file can keep.
 
         Raises:
             ValueError: The file is not a saved study, or has another format.
         """
-        return Result.load(path).study()
+        return Result.load(path, constraints=constraints).study()
 
     def close(self) -> None:
         """Let others use the file. Nothing more can be told; answers are still given."""

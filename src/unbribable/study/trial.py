@@ -11,7 +11,7 @@ from unbribable.model.checks import Floats
 
 STORED = (
     "number", "x", "params", "y", "is_given", "error", "retracted", "because_of_value", "is_row",
-    "replicate_of", "sem",
+    "replicate_of", "sem", "may_repeat",
     "block",
 )  # fmt: skip
 """What a file keeps of a trial; `number` is the round."""
@@ -53,6 +53,8 @@ class Trial:
     """Whether there is no reading because of its value: f returned an infinite one."""
     is_row: bool = False
     """Whether it came in a table, whose order says nothing of when it was read."""
+    may_repeat: bool = False
+    """Whether its point may be asked again although there is no reading."""
     replicate_of: int | None = None
     """The round whose evaluation gave this reading too; None if it is the first one, or the only one."""
     sem: float | None = None
@@ -95,6 +97,7 @@ class Trial:
         checks.truth("is_given", self.is_given)
         checks.truth("because_of_value", self.because_of_value)
         checks.truth("is_row", self.is_row)
+        checks.truth("may_repeat", self.may_repeat)
         checked_block(self.block)
         if self.retracted is not None:
             checks.truth("retracted", self.retracted)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unbribable.model.checks import Floats, Ints
+from unbribable.model.checks import Bools, Floats, Ints
 from unbribable.theory.differences import N_BLOCK, Differences
 from unbribable.theory.widths import knapsack
 
@@ -39,7 +39,9 @@ class Bribe:
     """What would have to be added to each reading, (t,); zero everywhere if value is infinite."""
 
 
-def price(differences: Differences, noise: Floats, eps: float, cap: float) -> Price:
+def price(
+    differences: Differences, noise: Floats, eps: float, cap: float, among: Bools | None = None
+) -> Price:
     """The corruption up to which no candidate is better than `rec` by more than eps (ours).
 
         price(eps) = min over x != rec of sup { C : shift_C(l) <= v },   v = eps - mu(l) - noise(l)
@@ -55,8 +57,11 @@ def price(differences: Differences, noise: Floats, eps: float, cap: float) -> Pr
         noise: Their noise part, `Differences.noise`, at the instance's own share of delta.
         eps: By how much another candidate may be better.
         cap: The largest single lie, c_max; may be inf.
+        among: The candidates in question, (n,); all if None.
     """
     others = differences.others
+    if among is not None:
+        others = others[among[others]]
     left_open = differences.mu + noise
     if not len(others):
         return Price(eps, np.inf, np.inf, None, 0.0)

@@ -32,13 +32,16 @@ class Avoided:
         read = _correlation(self.kernel, U, self.read)
         return is_among(U, self.points) | (lost >= CLOSE) & (lost > read + 1e-9)
 
-    def allowed(self, X: Floats, among: Bools | None = None) -> Bools | None:
+    def allowed(self, X: Floats, among: Bools | None = None, only: Bools | None = None) -> Bools | None:
         """The candidates X, (n, d), to choose among: of `among` (None: all) those not left out.
 
         If there is none, also those outside of `among`; then all but the points to avoid; then `among`.
+        None is outside of `only` (None: all), of which `among` is a part.
         """
         is_free = ~self.leaves_out(X)
         masks = [is_free, ~is_among(X, self.points)]
+        if only is not None:
+            masks = [mask & only for mask in masks]
         if among is not None:
             masks.insert(0, is_free & among)
         return next((mask for mask in masks if mask.any()), among)
@@ -60,9 +63,17 @@ class Ahead:
     """The points to avoid, if any."""
     X: Floats | None = None
     """The candidates."""
+    only: Bools | None = None
+    """Which of them may be asked at all, (n,); None: all."""
 
     @classmethod
-    def of(cls, posterior: Posterior, pending: Sequence[Floats], avoid: Sequence[Floats]) -> "Ahead":
+    def of(
+        cls,
+        posterior: Posterior,
+        pending: Sequence[Floats],
+        avoid: Sequence[Floats],
+        only: Bools | None = None,
+    ) -> "Ahead":
         """For an instance with this belief; points as the kernel sees them, (d,) each."""
         avoided, expected = None, None
         if len(avoid):
@@ -71,12 +82,18 @@ class Ahead:
         if len(pending):
             expected = Expected(posterior, np.array(pending))
         shrink = 1.0 if expected is None else expected.shrink_of_candidates()
-        return cls(expected, shrink, avoided, posterior.X)
+        return cls(expected, shrink, avoided, posterior.X, only)
 
     def allowed(self, values: Floats, among: Bools | None = None) -> Floats:
-        """The values of the candidates, -inf where one is not in `among` or to be avoided."""
+        """The values of the candidates, -inf where one is not in `among` or to be avoided.
+
+        Where `among` holds none that may be asked, all that may be are in its place.
+        """
+        if self.only is not None:
+            both = self.only if among is None else among & self.only
+            among = both if both.any() else self.only
         if self.avoided is not None and self.X is not None:
-            among = self.avoided.allowed(self.X, among)
+            among = self.avoided.allowed(self.X, among, self.only)
         return values if among is None else np.where(among, values, -np.inf)
 
 

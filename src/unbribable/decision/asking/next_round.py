@@ -12,7 +12,9 @@ from unbribable.decision.journal import Journal
 from unbribable.decision.policy import Policy
 from unbribable.decision.proposal import Proposal, Query
 from unbribable.decision.proven.levels import Believer
+from unbribable.model.box import Box
 from unbribable.model.checks import Floats
+from unbribable.model.domain import Grid
 
 
 class NextRound:
@@ -25,10 +27,13 @@ class NextRound:
         t: The round.
         others: Points that are being read elsewhere, as the kernel sees them, (d,) each.
         avoid: Points not to be played, unless there is no other.
+        where: The part of the domain whose points may be played in this round; all of it if None.
 
     Attributes:
         stream: Number of the stream of random points.
-        is_plain: Whether nothing is pending or to be avoided.
+        is_plain: Whether nothing is pending or to be avoided, and every point may be played.
+        held: That part, where it is one of a Box.
+        only: Which candidates may be played, (n,); None: all.
     """
 
     def __init__(
@@ -39,12 +44,15 @@ class NextRound:
         t: int,
         others: Sequence[Floats],
         avoid: Sequence[Floats],
+        where: Grid | Box | None = None,
     ) -> None:
         self.t = t
         self.stream = len(journal.readings)
         self._pending = [*(query.u for query in journal.pending.values()), *others]
         self._avoid = avoid
-        self.is_plain = not (self._pending or len(avoid))
+        self.held = where if isinstance(where, Box) else None
+        self.only = where.allowed if isinstance(where, Grid) else search.candidates.allowed
+        self.is_plain = not (self._pending or len(avoid)) and where is None and self.only is None
         self._journal = journal
         self._policy = policy
         self._search = search
@@ -63,7 +71,9 @@ class NextRound:
         if self.is_plain:
             return NOTHING
         if instance.label not in self._aheads:
-            self._aheads[instance.label] = Ahead.of(instance.posterior, self._pending, self._avoid)
+            self._aheads[instance.label] = Ahead.of(
+                instance.posterior, self._pending, self._avoid, self.only
+            )
         return self._aheads[instance.label]
 
     def anywhere(self, instance: Believer) -> Anywhere:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 N_STARTS = 10
 """Candidates from which a local search starts, and as many random points; fewer for d < 3."""
 
+_REACH = (0.1, 0.03, 0.01, 0.003, 0.001)
+_N_TRIES = 48
+
 _COST = 1e7
 """Entries of R[:, u] a search may stream over: decides the number of evaluations."""
 
@@ -169,6 +172,8 @@ def polished(
         avoided: Where it must not end.
     """
     U, kernel = candidates.coordinates, surface.kernel
+    if candidates.allowed is not None:
+        hopes = np.where(candidates.allowed, hopes, -np.inf)
     width = play.rule.player.now.width_at(play.index)
     order = np.argsort(-hopes, kind="stable")[:128]
     ranked = [play.index, *order[np.isfinite(hopes[order])].tolist()]
@@ -176,6 +181,8 @@ def polished(
     starts = U[spread(ranked, U, kernel, n_starts)]
     random = np.random.default_rng([5, stream]).random((min(surface.n_random, 512 * box.d), box.d))
     random = box.snap(np.clip(1.3 * random - 0.15, 0.0, 1.0))  # also on faces and edges
+    if box.allows is not None:
+        random = random[box.allows(random)]
     values = surface.values(random)
     order = np.argsort(-values, kind="stable")
     best = spread(order[np.isfinite(values[order])].tolist(), random, kernel, n_starts)
@@ -190,15 +197,52 @@ def polished(
         return play
     values = surface.values(ends)
     top = int(np.argmax(values))
-    if values[top] <= play.ucb + width / 2000.0:
+    end, value = moved(surface, box, ends[top], float(values[top]), avoided, stream)
+    if value <= play.ucb + width / 2000.0:
         return play
-    return replace(play, u=ends[top], ucb=float(values[top]))
+    return replace(play, u=end, ucb=value)
+
+
+def within(
+    play: Play,
+    surface: Landscape,
+    read: Floats,
+    box: Box,
+    stream: int,
+    avoided: Avoided | None = None,
+) -> Play:
+    """The play, moved to the best point that is found in a part of the box.
+
+    Args:
+        play: As chosen in the whole box.
+        surface: Its rule anywhere.
+        read: The points read, (m, d).
+        box: That part.
+        stream: Number of the stream of random points.
+        avoided: Where it must not end, unless there is nothing else.
+    """
+    points: Floats = np.unique(np.concatenate([box.allowed, box.snap(read)]), axis=0)
+    points = points[box.allowed_of(points)]
+    if avoided is not None and (among := avoided.allowed(points)) is not None:
+        points = points[among]
+    values = surface.values(points)
+    ranked = np.argsort(-values, kind="stable")
+    starts = points[spread(ranked.tolist(), points, surface.kernel, N_STARTS)]
+    ends = polish(surface, box, starts)
+    if avoided is not None:
+        ends = ends[~avoided.leaves_out(ends)]
+    ends = np.concatenate([points[ranked[:1]], ends])
+    values = surface.values(ends)
+    top = int(np.argmax(values))
+    best, value = moved(surface, box, ends[top], float(values[top]), avoided, stream)
+    return replace(play, u=best, ucb=value)
 
 
 def polish(surface: Landscape, box: Box, starts: Floats) -> Floats:
     """The points where L-BFGS-B ends from the starts, (k, d), snapped. Every start keeps the floors.
 
-    A search that runs into a floor is also taken back on its way, by halves.
+    A search that runs into a floor, or to where no point is allowed, is also taken back on its way, by
+    halves. All points are allowed, as the starts are.
     """
     from scipy.optimize import minimize  # late: a command that polishes nothing starts faster
 
@@ -216,18 +260,43 @@ def polish(surface: Landscape, box: Box, starts: Floats) -> Floats:
             start,
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0.0, 1.0)] * box.d,
+            bounds=box.sides,
             options={"maxfun": min(n_left, 40), "ftol": 1e-7},
         )
         n_left -= int(found.nfev)
         ends.append(box.snap(np.clip(found.x, 0.0, 1.0)[None, :])[0])
     ways = np.array(ends)
-    if surface.has_floors:
+    if (surface.has_floors or box.allows is not None) and len(ends):
         shares = 0.5 ** np.arange(8)
         steps = ways[None] - starts[None, : len(ways)]
         ways = (starts[None, : len(ways)] + shares[:, None, None] * steps).reshape(-1, box.d)
         ways = box.snap(ways)
-    return ways
+    return ways if box.allows is None else ways[box.allows(ways)]
+
+
+def moved(
+    surface: Landscape, box: Box, u: Floats, value: float, avoided: Avoided | None, stream: int
+) -> tuple[Floats, float]:
+    """An allowed point, (d,), and its value; moved to a better one where not all points are allowed.
+
+    The best point may lie at the edge of what is allowed, where no gradient leads along it: the best of
+    random points round it is gone on from, over shrinking distances.
+    """
+    if box.allows is None:
+        return u, value
+    rng = np.random.default_rng([19, stream])
+    for reach in _REACH:
+        steps = reach * rng.standard_normal((_N_TRIES, box.d))
+        tries = box.snap(np.clip(u + steps, 0.0, 1.0))
+        tries = tries[box.allows(tries)]
+        if avoided is not None:
+            tries = tries[~avoided.leaves_out(tries)]
+        if len(tries):
+            values = surface.values(tries)
+            top = int(np.argmax(values))
+            if values[top] > value:
+                u, value = tries[top], float(values[top])
+    return u, value
 
 
 def spread(order: Sequence[int], U: Floats, kernel: Kernel, n: int) -> list[int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from unbribable.decision.asking.ahead import NOTHING, Ahead
 from unbribable.decision.asking.best import best, promising
-from unbribable.decision.asking.rule import Landscape, Play, Rule, Surface, polished
+from unbribable.decision.asking.rule import Landscape, Play, Rule, Surface, polished, within
 from unbribable.decision.proposal import Reading
 from unbribable.decision.proven.levels import Believer
 from unbribable.model import checks
@@ -171,9 +171,13 @@ class BoxSearch(Search):
 
     def polished(self, play: Play, choice: "NextRound") -> Play:
         rule, player = play.rule, play.rule.player.now
+        ahead = choice.ahead(rule.player)
+        if choice.held is not None:
+            read = player.posterior.X[player.posterior.u]
+            landscape, avoided = surface(rule, choice), ahead.avoided
+            return within(play, landscape, read, choice.held, choice.stream, avoided)
         if player.posterior.m > M_POLISHED:
             return play
-        ahead = choice.ahead(rule.player)
         hopes = rule.values
         if hopes is None:
             hopes = promising(player, rule.alpha, play.index, ahead)
@@ -202,7 +206,8 @@ class BoxSearch(Search):
             reach = 0.2 * 0.5 ** rng.integers(0, 5, size=(2 * N_LOCAL, 1))
             centres = np.repeat([u, incumbent], N_LOCAL, axis=0)
             local = np.clip(centres + reach * rng.standard_normal(centres.shape), 0.0, 1.0)
-            new += list(self._box.snap(local))
+            local = self._box.snap(local)
+            new += list(local[self._box.allowed_of(local)])
             self._n_local += len(local)
         return self.candidates.add(np.array(new)) > 0
 
@@ -221,7 +226,7 @@ class BoxSearch(Search):
 
     @property
     def n_compared(self) -> int | None:
-        return self.candidates.n
+        return len(self.candidates.compared)
 
     def restored(self, indices: Any, rows: Any) -> Floats:
         d = self._box.d

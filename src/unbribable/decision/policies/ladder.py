@@ -162,10 +162,10 @@ class Ladder(Policy):
     def named(self, label: str) -> Believer:
         return self.instances[label] if label in self.instances else self._level(_number(label))
 
-    def levels(self, i: int, threat: str) -> tuple[Level, ...]:
+    def levels(self, i: int, threat: str, allowed: Bools | None) -> tuple[Level, ...]:
         levels = []
         for number in range(1, max(len(self.begun), self._covering_everything()) + 1):
-            bounds = self._bounds(number)
+            bounds = replace(self._bounds(number), allowed=allowed)
             value = None if bounds.is_refuted else bounds.simple_regret(i)
             levels.append(Level(ladder_budget(self.unit, number), value, "strong"))
         return tuple(levels)

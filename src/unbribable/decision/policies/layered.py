@@ -248,13 +248,13 @@ class Layers(Policy):
         levels = () if self._all is None else self._all.at_levels
         return {level.label: level for level in levels}.get(label) or self.instances[label]
 
-    def levels(self, i: int, threat: str) -> tuple[Level, ...]:
+    def levels(self, i: int, threat: str, allowed: Bools | None) -> tuple[Level, ...]:
         is_strong, levels = threat == "strong", []
         if is_strong and self._all is None:
             return ()
         for k, C in enumerate(self._totals):
             trusted = self._against_strong(C) if is_strong else self._from(k)
-            bounds = ValidBounds.of(trusted, self.assumptions)
+            bounds = ValidBounds.of(trusted, self.assumptions, allowed)
             value = None if bounds.is_refuted else bounds.simple_regret(i)
             levels.append(Level(C, value, "strong" if is_strong else "weak"))
         return tuple(levels)

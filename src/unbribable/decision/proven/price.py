@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from unbribable.decision.proven.by_lies import ByLies
 from unbribable.decision.proven.certain import certain
 from unbribable.decision.proven.conditions import Condition, NothingHeld, NotYet
 from unbribable.decision.proven.guarantee import Guarantee
-from unbribable.decision.recommend import best_now, left_out, trusted
+from unbribable.decision.recommend import best_now, by_lies, trusted
 from unbribable.decision.units import Units
 from unbribable.model import checks
 from unbribable.model.checks import Floats
@@ -98,6 +99,8 @@ class Price(Spoken):
     """The range of the readings that look honest."""
     n_compared: int | None = None
     """On a Box: the number of candidates that are compared. None: every point of the domain is."""
+    is_constrained: bool = False
+    """Whether not every point is allowed: then those that are are compared."""
     between_candidates: float = 0.0
     """On a Box: by how much f may be higher between the candidates than at them; an estimate."""
     held_by: tuple[str, int] | None = None
@@ -156,7 +159,7 @@ def price(
     promise = guarantee.in_units(units.scale)
     promise = replace(promise, conditions=(*supposed, *guarantee.conditions))
     if lies is None and policy.counts_lies:
-        lies = ByLies(left_out(algorithm), candidates.coordinates, i, units)
+        lies = by_lies(algorithm, i, units)
     elif lies is not None and algorithm.journal.selection is None:
         promise = replace(promise, void=None)  # it says itself how many lies there must be
     if promise.void is None and instance.is_behind:
@@ -165,16 +168,19 @@ def price(
         promise = replace(promise, void=NothingHeld(label))
     if promise.void is not None or source is None:
         return Price(point, i, eps, promise)
+    of_total = partial(
+        proven_price, source.differences, source.noise, cap=source.cap, among=candidates.allowed
+    )
     if spread is None:
         spread = units.scale * _spread(algorithm)
     share = None
     if eps is None:
-        least = units.scale * proven_price(source.differences, source.noise, 0.0, source.cap).least_eps
+        least = units.scale * of_total(0.0).least_eps
         if lies is not None:
             least = min(least, lies.better(lies.least) or math.inf)
         share = next((share for share in SHARES if share * spread >= least), SHARES[-1])
         eps = share * spread
-    found = proven_price(source.differences, source.noise, eps / units.scale, source.cap)
+    found = of_total(eps / units.scale)
     budget = policy.budgets[label]
     return Price(
         x=point,
@@ -192,6 +198,7 @@ def price(
         has_other=found.rival is not None,
         spread=spread,
         n_compared=algorithm.search.n_compared,
+        is_constrained=candidates.allowed is not None,
         between_candidates=units.scale * algorithm.search.gap(algorithm.assumptions),
         held_by=None if policy.holds_all else (label, instance.n_readings),
     )

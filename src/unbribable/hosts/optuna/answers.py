@@ -15,7 +15,7 @@ from unbribable.decision.proven.price import Price
 from unbribable.decision.recommend import Recommendation
 from unbribable.doubt.suspect import Kind, Reason, Suspect
 from unbribable.hosts.optuna.space import Space
-from unbribable.hosts.optuna.terms import value_of
+from unbribable.hosts.optuna.terms import params_of, value_of
 from unbribable.model.checks import LARGEST_READING
 from unbribable.say.counting import TRIALS
 from unbribable.say.price import price as price_words
@@ -44,7 +44,7 @@ def conditional(
     trials: Sequence[FrozenTrial], engine: Engine, space: Space, best: Recommendation
 ) -> dict[str, Any]:
     """Parameters outside the space, as in the nearest trial learned that has the same choices."""
-    by_round = {trial.number + 1: trial.params for trial in trials}
+    by_round = {trial.number + 1: params_of(trial) for trial in trials}
     params, parts = space.decode(best.x), space.distributions
     choices = [name for name in parts if isinstance(parts[name], CategoricalDistribution)]
     alike = [
@@ -165,7 +165,7 @@ class StudySuspect(Suspect):
     @classmethod
     def of(cls, suspect: Suspect, trial: FrozenTrial) -> "StudySuspect":
         """The same with the parameters of its trial, and its reasons in words about trials."""
-        words = {"params": dict(trial.params), "evidence": evidence(suspect, TRIALS)}
+        words = {"params": params_of(trial), "evidence": evidence(suspect, TRIALS)}
         return cls(**{**vars(suspect), **words})
 
     def to_dict(self) -> dict[str, Any]:

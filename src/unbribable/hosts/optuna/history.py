@@ -14,11 +14,13 @@ from optuna.trial import FrozenTrial, TrialState
 from unbribable.decision.proposal import Query
 from unbribable.hosts.optuna.space import Space, not_single
 from unbribable.hosts.optuna.terms import (
+    REPEAT_KEY,
     REPLICATE_KEY,
     SEM_KEY,
     TRIAL_KEY,
     Terms,
     constraints_of,
+    params_of,
     value_of,
 )
 from unbribable.model.checks import LARGEST_READING, Floats
@@ -181,7 +183,8 @@ class History:
             if known is None and trial.state == TrialState.COMPLETE and self._tell(engine, trial, space):
                 continue
             if known is None:
-                u = self._point(trial, space) if self._is_lost(trial) else None
+                is_avoided = self._is_lost(trial) and REPEAT_KEY not in trial.system_attrs
+                u = self._point(trial, space) if is_avoided else None
                 known = self._without_value(engine, trial, u)
             is_pruned = trial.state == TrialState.PRUNED
             is_selected = (is_pruned and not unrelated_to_value) or self._is_infinite(trial)
@@ -190,12 +193,13 @@ class History:
         self._engines = [*others, (space, engine)][-N_ENGINES:]
         return engine
 
-    def ask(self, number: int, space: Space) -> dict[str, Any]:
-        """Parameters for a trial."""
+    def ask(self, number: int, space: Space, fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Parameters for a trial; some may be fixed."""
         engine = self.engine(space)
         if self.is_constrained:
             self._say_once(UNCONSTRAINED)
-        query = engine.ask(number + 1, self._pending(number, space))
+        where = space.at(fixed) if fixed else None
+        query = engine.ask(number + 1, self._pending(number, space), where)
         self._proposed[number] = (space, query)
         return space.decode(query.u)
 
@@ -227,12 +231,12 @@ class History:
             rule = f"the value of a trial must be within +-{LARGEST_READING:g}"
         if rule:
             pass
-        elif not space.covers(trial.params):
+        elif not space.covers(params_of(trial)):
             rule = f"a trial must have all of the parameters {', '.join(space.distributions)}"
             got = f"{[*trial.params]}"
         else:
             try:
-                u = space.encode(trial.params)
+                u = space.encode(params_of(trial))
             except (TypeError, ValueError) as error:
                 rule, got = "the parameters of a trial must lie in the search space", f"“{error}”"
         if u is None:
@@ -287,7 +291,7 @@ class History:
         """The point of a running or failed trial; None if the space does not have it."""
         if space.covers(trial.params):
             try:
-                return space.encode(trial.params)
+                return space.encode(params_of(trial))
             except (TypeError, ValueError) as error:
                 self._say_once(
                     "the parameters of a running or failed trial must lie in the search space",

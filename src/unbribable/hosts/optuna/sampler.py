@@ -11,10 +11,11 @@ except ModuleNotFoundError as error:
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Unpack
 
+import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -31,13 +32,23 @@ from unbribable.hosts.optuna.answers import (
     note,
 )
 from unbribable.hosts.optuna.history import History
-from unbribable.hosts.optuna.space import Space, not_single, sample_alone, storable
+from unbribable.hosts.optuna.space import (
+    Space,
+    WithConstants,
+    not_single,
+    sample_alone,
+    storable,
+)
 from unbribable.hosts.optuna.terms import (
     Terms,
     agree,
     all_trials,
+    end,
+    fixed_of,
     mark_seen,
+    params_of,
     retracted_of,
+    set_may_repeat,
     set_retracted,
     study_attr,
     value_of,
@@ -47,6 +58,7 @@ from unbribable.model import checks
 from unbribable.say import log
 from unbribable.say.study import StudyFacts
 from unbribable.study.advice import advise, basis, doubt, left_to_gain, price
+from unbribable.study.constraints import Constraint, constraints_of
 from unbribable.study.engine import Engine
 from unbribable.study.plan import Plan, Settings, with_settings
 from unbribable.study.result import Result
@@ -75,10 +87,12 @@ class UnbribableSampler(BaseSampler):
     warning says once, and so is the first trial unless `search_space` is given; their effect on the
     value is noise to this sampler. Where a range changes, that of the newest trial counts. Running
     trials are taken into account until they end: one that was killed stays running, unless the storage
-    has a heartbeat, and keeps others away from its point.
+    has a heartbeat, and keeps others away from its point. Values that are fixed, by
+    `study.enqueue_trial({"gas": "Ar"})` for one trial or by Optuna's PartialFixedSampler around this one
+    for all, are kept, and the others are chosen to go with them.
 
-    Constraints (`trial.set_constraint`) do not guide what is proposed. `recommend` then chooses among
-    the complete trials that meet them.
+    Constraints that a trial reports (`trial.set_constraint`) do not guide what is proposed. `recommend`
+    then chooses among the complete trials that meet them.
 
     Args:
         n_trials: Trials that are intended, complete ones of all processes; those that were added,
@@ -88,6 +102,9 @@ class UnbribableSampler(BaseSampler):
         search_space: Name -> Optuna distribution. By default, what all complete trials have in common.
             The kernel sees its parameters in alphabetical order. For `recommend` and `suspects` it
             may be given later.
+        constraints: Which points may be proposed and recommended: a list of LinearConstraint, or of
+            functions that take a dict of parameters and return True where it is allowed. They need a
+            search_space. The study keeps linear ones, and of functions how many there are.
         block: Name of the user attribute of a trial that says what it is read with, a string or a
             number: a day, a batch, an operator (`trial.set_user_attr("day", "Monday")` in the objective,
             with block="day"). Trials of one block share an offset, which is estimated and never
@@ -104,6 +121,7 @@ class UnbribableSampler(BaseSampler):
         *,
         n_trials: int = 100,
         search_space: Mapping[str, BaseDistribution] | None = None,
+        constraints: Iterable[Constraint] = (),
         block: str | None = None,
         seed: Any = None,
         **settings: Unpack[Settings],
@@ -113,15 +131,21 @@ class UnbribableSampler(BaseSampler):
         self._block = None if block is None else checks.text("block", block)
         if block is not None:
             self._plan.check_counted(f"block={block!r}")
+        self._constraints = constraints_of(constraints)
+        if self._constraints and self._search_space is None:
+            raise ValueError("constraints need a search_space, got search_space=None")
+        if self._search_space is not None:
+            Space(self._search_space, self._constraints).box()  # refuses what nothing keeps
         self._seed = None if seed is None else Seed.of(seed)
         self.__setstate__({})
 
     @classmethod
-    def from_study(cls, study: Study) -> "UnbribableSampler":
+    def from_study(cls, study: Study, *, constraints: Iterable[Constraint] = ()) -> "UnbribableSampler":
         """The sampler a study was started with, as the study says.
 
         Args:
             study: Started with this sampler.
+            constraints: Those that are functions, which the study cannot keep.
 
         Raises:
             ValueError: The study was not started with this sampler.
@@ -132,11 +156,12 @@ class UnbribableSampler(BaseSampler):
                 f"the study must have been started with UnbribableSampler, got {study.study_name!r}, "
                 "which was not"
             )
-        terms = Terms.from_plain(plain)
+        terms = Terms.from_plain(plain, constraints)
         settings = {name: getattr(terms.plan, name) for name in Settings.__annotations__}
         return cls(
             n_trials=terms.plan.n_rounds or 0,  # it has one: the constructor sees to that
             search_space=terms.search_space,
+            constraints=terms.constraints,
             block=terms.block,
             seed=terms.seed,
             **settings,
@@ -184,7 +209,8 @@ class UnbribableSampler(BaseSampler):
             among = history.feasible(engine)
             best = advise(engine, among)
             if best is None:
-                more = "" if among is None else " and meets its constraints"
+                more = " at an allowed point" if self._constraints else ""
+                more += "" if among is None else " and meets its constraints"
                 raise RuntimeError(f"recommend needs a complete trial, got none that was learned{more}")
             params, naive = space.decode(best.x), history.naive(study.best_trial)
             found = basis(engine, space.named().columns)
@@ -197,7 +223,7 @@ class UnbribableSampler(BaseSampler):
                 around=StudyFacts(among is not None, others, infinite),
                 conditional=others,
                 naive_number=naive.number,
-                naive_params=dict(naive.params),
+                naive_params=params_of(naive),
                 naive_value=value_of(naive),
                 n_trials=len(engine.told),
             )
@@ -273,10 +299,32 @@ class UnbribableSampler(BaseSampler):
                 raise ValueError(f"number must be that of a complete trial, got {number}{gone}")
             set_retracted(study, number, checks.text("reason", reason), unrelated_to_value)
 
+    def forget(self, study: Study, number: int) -> None:
+        """End a running trial that was not evaluated and will not be: its point may be proposed again.
+
+        Optuna's own `study.tell(number, state=FAIL)` says that the point failed: it is then avoided.
+
+        Args:
+            study: The study.
+            number: Of the trial.
+
+        Raises:
+            ValueError: There is no running trial of this number.
+        """
+        checks.integer("number", number, at_least=0)
+        running = [trial.number for trial in all_trials(study) if trial.state == TrialState.RUNNING]
+        if number not in running:
+            raise ValueError(
+                f"number must be that of a running trial, got {number}; these are {running}"
+            )
+        set_may_repeat(study, number)
+        study.tell(number, state=TrialState.FAIL)
+
     def result(self, study: Study) -> Result:
         """The study as a `Result` of `maximize`: for figures, among others. Round t is trial t - 1."""
         with self._looked_at(study) as (_, engine, space):
-            return as_result(engine, space.several().named())
+            several = {name: space.distributions[name] for name in space.names}
+            return as_result(engine, self._space(not_single(several)).named())
 
     def note(self, study: Study, trial: FrozenTrial | None = None) -> None:
         """Write recommendation and suspicious trials into the study, where its dashboard shows them.
@@ -296,8 +344,7 @@ class UnbribableSampler(BaseSampler):
             try:
                 self._agreed(study, anew=True)
             except ValueError:
-                # Optuna has begun it already, and nobody would end it.
-                study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+                end(study, trial)
                 raise
             mark_seen(study, trial)
 
@@ -318,9 +365,19 @@ class UnbribableSampler(BaseSampler):
             return {}
         start = time.perf_counter()
         with self._following(study) as history:
-            params = history.ask(trial.number, Space(search_space))
+            whole = not_single(history.common() if self._search_space is None else self._search_space)
+            fixed = fixed_of(study, trial, whole)
+            if self._constraints and search_space.keys() <= fixed.keys():
+                return {name: fixed[name] for name in search_space}  # wholly of the user's choice
+            try:
+                is_whole = fixed or self._constraints
+                space = self._space(whole if is_whole else search_space)
+                params = history.ask(trial.number, space, fixed)
+            except ValueError:
+                end(study, trial)
+                raise
         log.asked(1, trial.number + 1, time.perf_counter() - start)
-        return params
+        return {name: params[name] for name in search_space}
 
     def sample_independent(
         self,
@@ -356,7 +413,7 @@ class UnbribableSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the lock, and without what follows from the trials."""
-        names = ("_plan", "_search_space", "_block", "_seed")
+        names = ("_plan", "_search_space", "_constraints", "_block", "_seed")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -366,11 +423,21 @@ class UnbribableSampler(BaseSampler):
         self._histories: dict[tuple[str, int], History] = {}
         self._said: dict[tuple[str, int], set[str]] = {}
 
+    def _space(self, several: Mapping[str, BaseDistribution]) -> Space:
+        """Those parameters that have several values, under the constraints."""
+        given = self._search_space or {}
+        constants = {name: given[name] for name in given.keys() - several.keys()}
+        if not self._constraints or not constants:
+            return Space(several, self._constraints)
+        values = Space(constants).decode(np.zeros(1))
+        return Space(several, (WithConstants(self._constraints, values),))
+
     def _agreed(self, study: Study, *, anew: bool = False, writes: bool = True) -> Terms:
         """The terms of the study; compared with it again in every trial."""
         key = (study.study_name, study._study_id)
         if anew or key not in self._terms:
-            mine = Terms(self._plan, Seed.of(self._seed), self._search_space, self._block)
+            seed, constraints = Seed.of(self._seed), self._constraints
+            mine = Terms(self._plan, seed, self._search_space, self._block, constraints)
             is_seed_given = self._seed is not None
             terms = agree(study, mine, is_seed_given=is_seed_given, writes=writes)
             if not writes:
@@ -415,5 +482,5 @@ class UnbribableSampler(BaseSampler):
                     "a study needs parameters with several values that all its complete trials "
                     "have in common, there are none; complete a trial, or give search_space=..."
                 )
-            engine = history.engine(Space(several), unrelated_to_value=unrelated_to_value)
+            engine = history.engine(self._space(several), unrelated_to_value=unrelated_to_value)
             yield history, engine, Space(given)

@@ -21,6 +21,19 @@ from unbribable.model.checks import Floats
 from unbribable.model.dimensions import Choice, Dimension, Real, Whole
 from unbribable.model.encoding import Encoding
 from unbribable.study import space as named
+from unbribable.study.constraints import Constraint, is_allowed
+
+
+@dataclass(frozen=True)
+class WithConstants:
+    """Constraints on points of which some parameters have one value, and are left out."""
+
+    constraints: tuple[Constraint, ...]
+    constants: Mapping[str, Any]
+
+    def __call__(self, params: Mapping[str, Any]) -> bool:
+        """Whether the parameters that are left are allowed."""
+        return is_allowed(self.constraints, {**self.constants, **params})
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,8 @@ class Space:
 
     distributions: Mapping[str, BaseDistribution]
     """Name -> distribution, at least one."""
+    constraints: tuple[Constraint, ...] = ()
+    """What points keep that may be proposed and recommended."""
     names: tuple[str, ...] = field(init=False, compare=False)
     """The names as they were given, which is how parameters are shown."""
 
@@ -48,7 +63,8 @@ class Space:
 
     def box(self) -> Box:
         """The unit cube, of which only those points exist that stand for parameters."""
-        domain = named.Space.of(self.encoding).domain
+        space = self.named() if self.constraints else named.Space.of(self.encoding)
+        domain = space.domain
         assert isinstance(domain, Box)
         return domain
 
@@ -58,11 +74,25 @@ class Space:
         for name, each in self.distributions.items():
             if isinstance(each, CategoricalDistribution):
                 dimensions = {**dimensions, name: Choice(each.choices)}
-        return named.Space.of(Encoding(dimensions, self.names))
+        return named.Space.of(Encoding(dimensions, self.names)).within(self.constraints)
 
     def several(self) -> "Space":
         """Without the parameters that have one value."""
         return Space(not_single({name: self.distributions[name] for name in self.names}))
+
+    def at(self, fixed: Mapping[str, Any]) -> Box:
+        """The part of the box whose points have these values."""
+        if self.constraints:
+            domain = self.named().at(fixed)
+        else:
+            values = {}
+            for name, value in fixed.items():
+                each = self.distributions[name]
+                is_choice = isinstance(each, CategoricalDistribution)
+                values[name] = int(each.to_internal_repr(value)) if is_choice else value
+            domain = named.Space.of(self.encoding).at(values)
+        assert isinstance(domain, Box)
+        return domain
 
     def covers(self, params: Mapping[str, Any]) -> bool:
         """Whether all parameters of the space are there; others may be too."""

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from unbribable.decision.asking.draws import Seed
+from unbribable.study.constraints import Constraint, from_plain, to_plain
 from unbribable.study.plan import LATER, Plan
 
 STUDY_KEY = "unbribable"
@@ -23,6 +24,11 @@ RETRACTED_KEY = "unbribable:retracted:"
 """Beginning of a system attribute of a study, which ends in the number of a trial whose value is taken
 out: whether that was stated to be unrelated to the value, and the reason in words."""
 
+AT_KEY = "unbribable:at"
+"""System attribute of a trial: parameters that were set to other values than proposed, and to which."""
+
+REPEAT_KEY = "unbribable:may_repeat"
+"""System attribute of a trial without a value whose point may be proposed again: true."""
 REPLICATE_KEY = "unbribable:replicate_of"
 """System attribute of a trial that is a further reading of another one's point: its number."""
 
@@ -47,6 +53,7 @@ class Terms:
     search_space: Mapping[str, BaseDistribution] | None = None
     block: str | None = None
     """The user attribute of a trial that says what it was read with; None: none does."""
+    constraints: tuple[Constraint, ...] = ()
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-able."""
@@ -60,12 +67,14 @@ class Terms:
             else {name: distribution_to_json(each) for name, each in space.items()},
             "block": self.block,
         }
+        if self.constraints:
+            plain["constraints"] = to_plain(self.constraints)
         back: dict[str, Any] = json.loads(json.dumps(plain))
         return back
 
     @classmethod
-    def from_plain(cls, plain: Any) -> "Terms":
-        """Back from `to_plain`."""
+    def from_plain(cls, plain: Any, constraints: Iterable[Constraint] = ()) -> "Terms":
+        """Back from `to_plain`; constraints that are functions have to be given."""
         check_format(plain)
         space = plain["search_space"]
         return cls(
@@ -74,6 +83,7 @@ class Terms:
             search_space=None
             if space is None
             else {name: json_to_distribution(each) for name, each in space.items()},
+            constraints=from_plain(plain.get("constraints"), constraints),
             block=plain.get("block"),
         )
 
@@ -82,7 +92,7 @@ class Terms:
         check_format(plain)
         mine = self.to_plain()
         old, new = ({**LATER, **each, **each["plan"]} for each in (plain, mine))
-        for key in [*mine["plan"], "search_space", "block", "seed"]:
+        for key in [*mine["plan"], "search_space", "block", "constraints", "seed"]:
             if old.get(key) != new.get(key):
                 word = _WORDS.get(key, key)
                 raise ValueError(
@@ -181,6 +191,11 @@ def set_retracted(study: Study, number: int, reason: str, unrelated_to_value: bo
     study._storage.set_study_system_attr(study._study_id, f"{RETRACTED_KEY}{number}", value)
 
 
+def end(study: Study, trial: FrozenTrial) -> None:
+    """End a trial that Optuna has begun, and that nobody else would end."""
+    study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+
+
 def add_replicate(
     study: Study, trial: FrozenTrial, value: float | None, attrs: Mapping[str, Any]
 ) -> None:
@@ -192,13 +207,14 @@ def add_replicate(
         value: The reading.
         attrs: User attributes of the new trial.
     """
+    really = {AT_KEY: trial.system_attrs[AT_KEY]} if AT_KEY in trial.system_attrs else {}
     study.add_trial(
         create_trial(
             params=trial.params,
             distributions=trial.distributions,
             value=value,
             state=TrialState.FAIL if value is None else TrialState.COMPLETE,
-            system_attrs={TRIAL_KEY: True, REPLICATE_KEY: trial.number},
+            system_attrs={TRIAL_KEY: True, REPLICATE_KEY: trial.number, **really},
             user_attrs=dict(attrs),
         )
     )
@@ -207,6 +223,43 @@ def add_replicate(
 def mark_seen(study: Study, trial: FrozenTrial) -> None:
     """Write into an unfinished trial that the sampler has seen it."""
     study._storage.set_trial_system_attr(trial._trial_id, TRIAL_KEY, True)
+
+
+def fixed_of(study: Study, trial: FrozenTrial, space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Values of parameters of the space that are fixed for this trial, where they are possible.
+
+    Those that it was enqueued with, and those of a PartialFixedSampler around ours.
+    """
+    around = getattr(study.sampler, "_fixed_params", None)
+    fixed = {**(around or {}), **(trial.system_attrs.get("fixed_params") or {})}
+    return {name: value for name, value in fixed.items() if name in space and is_in(space[name], value)}
+
+
+def is_in(distribution: BaseDistribution, value: Any) -> bool:
+    """Whether a distribution has a value."""
+    try:
+        return bool(distribution._contains(distribution.to_internal_repr(value)))
+    except (TypeError, ValueError):
+        return False
+
+
+def set_read_at(study: Study, number: int, params: Mapping[str, Any]) -> None:
+    """Write into a running trial which of its parameters were really set otherwise."""
+    storage = study._storage
+    trial_id = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
+    storage.set_trial_system_attr(trial_id, AT_KEY, dict(params))
+
+
+def set_may_repeat(study: Study, number: int) -> None:
+    """Write into a running trial, which will have no value, that its point may be proposed again."""
+    storage = study._storage
+    trial_id = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
+    storage.set_trial_system_attr(trial_id, REPEAT_KEY, True)
+
+
+def params_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The parameters of a trial as they were really set."""
+    return {**trial.params, **trial.system_attrs.get(AT_KEY, {})}
 
 
 def value_of(trial: FrozenTrial) -> float:
