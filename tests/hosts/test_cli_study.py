@@ -342,8 +342,8 @@ def test_recommend_says_what_the_guarantee_rests_on():
     create()
     run(4)
     best = as_json("recommend", "laser")
-    assert "A single lie is not capped" in best["assumptions"]
-    assert "lengthscales as shares of the ranges: power " in best["assumptions"]
+    assert "A single lie is not capped" in best["assumptions"]["words"]
+    assert "lengthscales as shares of the ranges: power " in best["assumptions"]["words"]
     short = call("recommend", "laser").removesuffix("; why: --why\n")
     whole = call("recommend", "laser", "--why")
     assert whole.count("\nLeft to gain (a heuristic): ") == whole.count("\nLeft to gain (proven): ") == 1

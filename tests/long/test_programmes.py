@@ -105,8 +105,8 @@ def dearer(monkeypatch: pytest.MonkeyPatch, field: str) -> None:
     """A price whose field is 5 % too high."""
     sound = price.proven_price
 
-    def too_high(*arguments: Any) -> Any:
-        found = sound(*arguments)
+    def too_high(*arguments: Any, **words: Any) -> Any:
+        found = sound(*arguments, **words)
         value = getattr(found, field)
         return dataclasses.replace(found, **{field: value and 1.05 * value})
 

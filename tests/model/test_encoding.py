@@ -406,3 +406,11 @@ def test_bad_plain_data_is_refused() -> None:
         Encoding.from_plain({"dimensions": [entry | {"kind": "big"}]})
     with pytest.raises(ValueError, match="names must be distinct, got 'x' twice"):
         Encoding.from_plain({"dimensions": [entry, entry]})
+
+
+def test_points_are_decoded_together_as_one_by_one_whatever_the_order_of_the_names() -> None:
+    dimensions = {"gas": Choice(["N2", "Ar"]), "n": Whole(1, 5), "temp": Real(200.0, 500.0)}
+    encoding = Encoding(dimensions, ["temp", "gas", "n"])
+    U = encoding.snap(np.random.default_rng(0).random((20, encoding.d)))
+    assert encoding.decode_all(U) == [encoding.decode(u) for u in U]
+    assert list(encoding.decode_all(U)[0]) == ["temp", "gas", "n"]

@@ -51,8 +51,8 @@ def engine_of(name: str, n: int) -> Engine:
 def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None:
     """One that was asked for advice all the way against one that wakes up at the end."""
     live, cold = engine_of(name, 0), engine_of(name, N)
-    for n, told in enumerate(cold.told, 1):
-        live.told.append(told)
+    for n, trial in enumerate(cold.log.values(), 1):
+        live.take(trial)
         if n > 20 and (n % 4 == 0 or n > N - 3):
             advise(live)
     assert answer_of(advise(live)) == answer_of(advise(cold))

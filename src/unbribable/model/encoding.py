@@ -116,7 +116,8 @@ class Encoding:
         for _, dimension, part in self._parts:
             places = dimension.places(U[:, part]) if dimension.width else np.zeros(len(U))
             columns.append([dimension.value(place) for place in places.tolist()])
-        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+        found = [dict(zip(self.dimensions, row, strict=True)) for row in zip(*columns, strict=True)]
+        return [{name: params[name] for name in self.names} for params in found]
 
     def place_of(self, name: str, value: Any) -> tuple[slice, Floats]:
         """Which coordinates a parameter has, and what they are where it has that value.
