@@ -53,7 +53,7 @@ def test_a_cold_engine_says_what_a_live_one_says(name: str, short: None) -> None
     live, cold = engine_of(name, 0), engine_of(name, N)
     for n, trial in enumerate(cold.log.values(), 1):
         live.take(trial)
-        if n > 20 and (n % 4 == 0 or n > N - 3):
+        if n > 20 and (n % 8 == 0 or n > N - 3):
             advise(live)
     assert answer_of(advise(live)) == answer_of(advise(cold))
     assert [each.to_dict() for each in doubt(live)] == [each.to_dict() for each in doubt(cold)]

@@ -50,7 +50,10 @@ class NextRound:
         self.stream = len(journal.readings)
         self._pending = [*(query.u for query in journal.pending.values()), *others]
         self._avoid = avoid
-        self.held, self.only = search.part(where)
+        self.held: Box | None = None
+        self.only = search.candidates.allowed
+        if where is not None:
+            self.held, self.only = search.part(where)
         self.is_plain = not (self._pending or len(avoid)) and where is None and self.only is None
         self._journal = journal
         self._policy = policy

@@ -48,10 +48,10 @@ class Search(ABC):
 
     @abstractmethod
     def part(self, where: Any) -> tuple[Box | None, Bools | None]:
-        """What a round keeps to: the part of a Box, and which candidates, (n,); None each: all.
+        """The part of a Box to which a round keeps (None on a Grid), and its candidates, (n,); None: all.
 
         Args:
-            where: The part of the domain in which to ask; all of it if None.
+            where: The part of the domain in which to ask.
         """
 
     def index_of(self, u: Floats) -> int | None:
@@ -137,7 +137,7 @@ class GridSearch(Search):
     """Holds changing state: a cache of what it has looked up. The candidates are the whole domain."""
 
     def part(self, where: Any) -> tuple[Box | None, Bools | None]:
-        return None, self.candidates.allowed if where is None else where.allowed
+        return None, where.allowed
 
     def _bounds(self, rule: Rule, ahead: Ahead) -> list[Floats]:
         player = rule.player
