@@ -48,7 +48,7 @@ class Search(ABC):
 
     @abstractmethod
     def part(self, where: Any) -> tuple[Box | None, Bools | None]:
-        """The part of a Box to which a round keeps (None on a Grid), and its candidates, (n,); None: all.
+        """The part of a Box to which a round keeps, None on a Grid, and its candidates, (n,); None: all.
 
         Args:
             where: The part of the domain in which to ask.
