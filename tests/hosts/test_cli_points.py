@@ -1,33 +1,14 @@
 """Studies from the command line: steps, fixed values, and what really happened to a point."""
 
-import json
-
 import optuna
 import pytest
 from optuna.distributions import FloatDistribution, IntDistribution
-from typer.testing import CliRunner
 
 from hosts.optuna_studies import new_study, sampler
+from hosts.test_cli_study import as_json, call, here  # noqa: F401
 from unbribable.auditing import optuna_table
-from unbribable.cli.main import app
 from unbribable.cli.parameters import parameter
 from unbribable.hosts.optuna import terms
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("UNBRIBABLE_STORAGE", raising=False)
-
-
-def call(*words, code=0):
-    done = CliRunner().invoke(app, ["study", *map(str, words)])
-    assert done.exit_code == code, done.output
-    return done.stdout if code == 0 else done.stderr
-
-
-def as_json(*words):
-    return json.loads(call(*words, "--json"))
 
 
 def create(*words):

@@ -18,7 +18,7 @@ class FitIsRight:
 
 @dataclass(frozen=True)
 class Blind:
-    """Who lies does not know the draws: a weak adversary."""
+    """Whoever lies does not know the draws: a weak adversary."""
 
 
 @dataclass(frozen=True)
